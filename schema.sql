@@ -11,7 +11,7 @@
 -- accents. Nothing here gives access: tokens, codes, challenges and credentials are kept as hashes.
 
 SET NAMES utf8mb4;
-SET @version = 2;
+SET @version = 3;
 
 -- While a statement waits for a table that is in use, all others that need the table wait too: one second is enough.
 SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1;
@@ -75,6 +75,12 @@ CREATE TABLE IF NOT EXISTS devices (
   credential_hash       BINARY(32) NULL COMMENT 'SHA-256 of the device credential',
   credential_expires_at DATETIME(3) NULL COMMENT 'UTC',
   credential_trusted_at DATETIME(3) NULL COMMENT 'UTC; when a proof came with the credential: from then on it is one itself; none: it proves nothing',
+  credential_number     INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'counts the credentials made for the device: the newest is made of this number and a key',
+  credential_made_at    DATETIME(3) NULL COMMENT 'UTC; when the newest was made; none: it was that of a registration',
+  credential_made_for   VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'network that asked for it: calls from there at once get the same',
+  old_credential_hash   BINARY(32) NULL COMMENT 'SHA-256 of the credential before, which is good until the newest is used',
+  old_credential_expires_at DATETIME(3) NULL COMMENT 'UTC',
+  old_credential_trusted_at DATETIME(3) NULL COMMENT 'UTC; as credential_trusted_at',
   created_at            DATETIME(3) NOT NULL COMMENT 'UTC; first sign-in of this account on this device',
   last_used_at          DATETIME(3) NOT NULL COMMENT 'UTC; first use of the newest access token, so up to an hour old',
   revoked_at            DATETIME(3) NULL COMMENT 'UTC; no access from then on, until the next sign-in',
@@ -108,9 +114,13 @@ CREATE TABLE IF NOT EXISTS sessions (
   id         UUID NOT NULL PRIMARY KEY COMMENT 'sid of the access token; one sign-in, one family of refresh tokens',
   device_id  UUID NOT NULL,
   generation INT UNSIGNED NOT NULL DEFAULT 1 COMMENT 'of the newest refresh token',
-  confirmed  BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'an access token of the newest generation has been used',
+  branch     INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of the newest refresh token; counts the successors that were replaced because their answer was lost: those are dead',
+  first_branch INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'branch with which the generation began; that of the generation before',
+  confirmed  BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'an access token of the newest branch has been used',
   created_at DATETIME(3) NOT NULL COMMENT 'UTC',
-  rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was issued',
+  rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest refresh token was issued',
+  answered_at DATETIME(3) NULL COMMENT 'UTC; when it was given out again; none: only when it was issued',
+  rotated_from VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'network that asked for it: a /24, a /64; empty: unknown',
   expires_at DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
   ended_at   DATETIME(3) NULL COMMENT 'UTC',
   end_reason ENUM('logout', 'logout_all', 'device_revoked', 'reuse', 'handed_over', 'signed_in_again', 'administrator') NULL,
@@ -559,10 +569,14 @@ CREATE TABLE IF NOT EXISTS pairings (
   name         VARCHAR(64) NOT NULL DEFAULT '' COMMENT 'given by whoever manages the phones; empty: user_agent names it',
   address      VARCHAR(45) NOT NULL COMMENT 'of the phone when it was paired, as the web server reported it',
   generation   INT UNSIGNED NOT NULL DEFAULT 1 COMMENT 'of the newest refresh token',
-  confirmed    BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'an access token of the newest generation has been used',
+  branch       INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of the newest refresh token, as in sessions',
+  first_branch INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'branch with which the generation began',
+  confirmed    BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'an access token of the newest branch has been used',
   paired_at    DATETIME(3) NOT NULL COMMENT 'UTC',
   last_used_at DATETIME(3) NOT NULL COMMENT 'UTC; first use of the newest access token, so up to 15 minutes old',
-  rotated_at   DATETIME(3) NOT NULL COMMENT 'UTC; when the newest generation was issued',
+  rotated_at   DATETIME(3) NOT NULL COMMENT 'UTC; when the newest refresh token was issued',
+  answered_at  DATETIME(3) NULL COMMENT 'UTC; when it was given out again; none: only when it was issued',
+  rotated_from VARCHAR(45) NOT NULL DEFAULT '' COMMENT 'network that asked for it; empty: unknown',
   expires_at   DATETIME(3) NOT NULL COMMENT 'UTC; of the newest refresh token',
   ended_at     DATETIME(3) NULL COMMENT 'UTC',
   end_reason   ENUM('phone', 'revoke_all', 'administrator', 'reuse') NULL COMMENT 'who ended it; reuse: a copy of its token was used',
@@ -1045,6 +1059,48 @@ IF @found < 2 THEN
   ALTER TABLE ogs_games MODIFY current_player BIGINT UNSIGNED NOT NULL
     COMMENT 'who must act; while stones are removed, the user until they accept; 0: no player', ALGORITHM = INSTANT;
 END IF //
+-- Version 3: refresh tokens have branches, and credentials of devices can be made again.
+IF @found < 3 THEN
+  ALTER TABLE sessions
+    ADD COLUMN IF NOT EXISTS branch INT UNSIGNED NOT NULL DEFAULT 0
+      COMMENT 'of the newest refresh token; counts the successors that were replaced because their answer was lost: those are dead'
+      AFTER generation,
+    ADD COLUMN IF NOT EXISTS first_branch INT UNSIGNED NOT NULL DEFAULT 0
+      COMMENT 'branch with which the generation began; that of the generation before' AFTER branch,
+    MODIFY confirmed BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'an access token of the newest branch has been used',
+    MODIFY rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest refresh token was issued',
+    ADD COLUMN IF NOT EXISTS answered_at DATETIME(3) NULL
+      COMMENT 'UTC; when it was given out again; none: only when it was issued' AFTER rotated_at,
+    ADD COLUMN IF NOT EXISTS rotated_from VARCHAR(45) NOT NULL DEFAULT ''
+      COMMENT 'network that asked for it: a /24, a /64; empty: unknown' AFTER answered_at,
+    ALGORITHM = INSTANT;
+  ALTER TABLE pairings
+    ADD COLUMN IF NOT EXISTS branch INT UNSIGNED NOT NULL DEFAULT 0
+      COMMENT 'of the newest refresh token, as in sessions' AFTER generation,
+    ADD COLUMN IF NOT EXISTS first_branch INT UNSIGNED NOT NULL DEFAULT 0
+      COMMENT 'branch with which the generation began' AFTER branch,
+    MODIFY confirmed BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'an access token of the newest branch has been used',
+    MODIFY rotated_at DATETIME(3) NOT NULL COMMENT 'UTC; when the newest refresh token was issued',
+    ADD COLUMN IF NOT EXISTS answered_at DATETIME(3) NULL
+      COMMENT 'UTC; when it was given out again; none: only when it was issued' AFTER rotated_at,
+    ADD COLUMN IF NOT EXISTS rotated_from VARCHAR(45) NOT NULL DEFAULT ''
+      COMMENT 'network that asked for it; empty: unknown' AFTER answered_at,
+    ALGORITHM = INSTANT;
+  ALTER TABLE devices
+    ADD COLUMN IF NOT EXISTS credential_number INT UNSIGNED NOT NULL DEFAULT 0
+      COMMENT 'counts the credentials made for the device: the newest is made of this number and a key'
+      AFTER credential_trusted_at,
+    ADD COLUMN IF NOT EXISTS credential_made_at DATETIME(3) NULL
+      COMMENT 'UTC; when the newest was made; none: it was that of a registration' AFTER credential_number,
+    ADD COLUMN IF NOT EXISTS credential_made_for VARCHAR(45) NOT NULL DEFAULT ''
+      COMMENT 'network that asked for it: calls from there at once get the same' AFTER credential_made_at,
+    ADD COLUMN IF NOT EXISTS old_credential_hash BINARY(32) NULL
+      COMMENT 'SHA-256 of the credential before, which is good until the newest is used' AFTER credential_made_for,
+    ADD COLUMN IF NOT EXISTS old_credential_expires_at DATETIME(3) NULL COMMENT 'UTC' AFTER old_credential_hash,
+    ADD COLUMN IF NOT EXISTS old_credential_trusted_at DATETIME(3) NULL COMMENT 'UTC; as credential_trusted_at'
+      AFTER old_credential_expires_at,
+    ALGORITHM = INSTANT;
+END IF //
 DELIMITER ;
 
 -- Rows that every site has -----------------------------------------------------------------------------------------
@@ -1322,7 +1378,8 @@ GRANT SELECT, INSERT, UPDATE (form_hash, challenge_hash), DELETE ON account_visi
 GRANT SELECT (id, email, cards_version, email_verified_at, created_at, created_from, language, banned_at, ban_reason),
   UPDATE (cards_version, banned_at, ban_reason), DELETE ON accounts TO companion;
 GRANT SELECT (id, account_id, client_device_id, platform, created_at, last_used_at, revoked_at),
-  UPDATE (credential_hash, credential_expires_at, credential_trusted_at) ON devices TO companion;
+  UPDATE (credential_hash, credential_expires_at, credential_trusted_at, old_credential_hash, old_credential_expires_at,
+    old_credential_trusted_at) ON devices TO companion;
 GRANT SELECT (client_device_id, address, credential_expires_at), DELETE ON device_registrations TO companion;
 GRANT SELECT (id, device_id, created_at, rotated_at, expires_at, ended_at), UPDATE (ended_at, end_reason), DELETE
   ON sessions TO companion;

@@ -46,6 +46,10 @@ package struct Timestamp: Hashable, Comparable, Sendable {
   package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
     .milliseconds(later.milliseconds - earlier.milliseconds)
   }
+
+  /// The time of something that has happened: `now` if the instant is later, because the clock was set
+  /// back since.
+  package func past(at now: Timestamp) -> Timestamp { min(self, now) }
 }
 
 extension Timestamp {

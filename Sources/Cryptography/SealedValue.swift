@@ -10,7 +10,19 @@ package func seal(
   _ plaintext: [UInt8], authenticating context: String, with keyring: Keyring
 ) -> String {
   let key = keyring.newest
-  let sealed = encrypt(plaintext, authenticating: context, with: key)
+  let sealed = encrypt(
+    plaintext, authenticating: context, with: key, nonce: randomBytes(Cipher.nonceSize))
+  return "\(key.id).\(base64URLEncoded(sealed))"
+}
+
+/// `plaintext` sealed under one key in the same form, with a nonce that is derived from plaintext and context:
+/// the same value can be sealed again byte for byte.
+package func sealRepeatably(
+  _ plaintext: [UInt8], authenticating context: String, with key: Key
+) -> String {
+  let tag = hmacSHA256(Array("sealing nonce\n\(context)\n".utf8) + plaintext, with: key)
+  let sealed = encrypt(
+    plaintext, authenticating: context, with: key, nonce: Array(tag.prefix(Cipher.nonceSize)))
   return "\(key.id).\(base64URLEncoded(sealed))"
 }
 
@@ -31,10 +43,9 @@ package func open(
 }
 
 private func encrypt(
-  _ plaintext: [UInt8], authenticating context: String, with key: Key
+  _ plaintext: [UInt8], authenticating context: String, with key: Key, nonce: [UInt8]
 ) -> [UInt8] {
   do {
-    let nonce = randomBytes(Cipher.nonceSize)
     let cipher = try Cipher(.encrypt, key: key.sealingKey, nonce: nonce)
     try cipher.authenticate(associatedData(context, for: key))
     let ciphertext = try cipher.translate(plaintext)

@@ -3,7 +3,7 @@ package import MariaDB
 /// The version of the database's schema.
 package enum SchemaVersion {
   /// The version of `schema.sql` that these programs are written for.
-  package static let needed: Int64 = 2
+  package static let needed: Int64 = 3
 
   /// - Throws: ``SchemaMismatch`` unless the schema has exactly the version ``needed``.
   package static func require(in pool: Pool) throws {

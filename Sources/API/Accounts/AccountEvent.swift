@@ -33,6 +33,7 @@ enum AccountEvent: String, CaseIterable {
   case pushTokenRemoved = "push_token_removed"
   case pushTokenSet = "push_token_set"
   case refreshRefused = "refresh_refused"
+  case refreshRepeated = "refresh_repeated"
   case refreshReuse = "refresh_reuse"
   case refreshed
   case signIn = "sign_in"

@@ -103,6 +103,7 @@ extension Context {
       return try accountPage(
         of: request, status: 403, note: refusal.failure.text(in: request.messageLanguage))
     } catch let limited as RateLimited {
+      try limited.writeAudit(in: records)
       let failure = limited.failure
       var response = try accountPage(
         of: request, status: failure.status,

@@ -60,7 +60,7 @@ extension Context {
     guard let claims = claims(of: token) else { return nil }
     return try Caller(
       accountID: claims.sub, clientDeviceID: claims.deviceId, sessionID: claims.sid,
-      generation: claims.gen, credentialHash: request.deviceCredentialHash)
+      place: TokenPlace(number: claims.gen), credentialHash: request.deviceCredentialHash)
   }
 
   /// The id of the bearer's account, for routes that do not need a token; nil if it is missing or invalid.
@@ -128,7 +128,7 @@ extension Failure {
 extension Refusal: FailureConvertible {
   var failure: Failure {
     switch self {
-    case .sessionEnded, .username: .invalidToken
+    case .sessionEnded, .deadBranch, .username: .invalidToken
     case .credential: .invalidDeviceCredential
     case .noFreshProof: .freshProofRequired
     case .banned: .accountBanned

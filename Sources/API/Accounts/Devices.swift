@@ -3,30 +3,38 @@ import Cryptography
 import HTTP
 import Store
 
-private let credentialLifetime = Duration.seconds(90 * 86_400)
-
 /// `POST /api/mobile/device/register`: stores the device until a person signs in on it, and issues its
-/// credential. A signed-in device shows its bearer or credential to renew its registration.
+/// credential. A signed-in device shows its bearer or credential to renew its registration. Its credential
+/// before stays good until the new one is used.
 ///
 /// - Throws: ``Failure/validation``; ``Failure/tooManyRequests(retryAfter:)``;
 ///   ``Failure/invalidDeviceCredential``.
 func registerDevice(_ request: Request, in context: borrowing Context) throws -> Response {
   let body = try request.decode(RegistrationBody.self)
-  // Scanners for published secrets recognize the credential by this prefix.
   let credential =
-    "sbdc_"
+    CredentialIssuer.prefix
     + seal(
       context.random(32), authenticating: body.deviceId.text,
       with: context.settings.credentialKeys)
-  let expiresAt = context.now + credentialLifetime
-  try context.records.devices.register(
+  let expiresAt = context.now + CredentialIssuer.lifetime
+  let registered = try context.records.devices.register(
     DeviceRegistration(
       clientDeviceID: body.deviceId.text, name: body.deviceName.text ?? body.platform.rawValue,
       platform: body.platform,
       pushToken: body.pushToken?.token, credentialHash: sha256(credential),
-      credentialExpiresAt: expiresAt), showing: request.deviceCredentialHash,
-    by: context.caller(of: request))
-  return .json { json in
+      credentialExpiresAt: expiresAt),
+    issuer: CredentialIssuer(keys: context.settings.credentialKeys),
+    showing: request.deviceCredentialHash, by: context.caller(of: request))
+  switch registered {
+  case .new: return answer(credential, until: expiresAt)
+  case .ofDevice(let own, let expiresAt): return answer(own, until: expiresAt)
+  case .shown(let expiresAt):
+    return answer(request.field("X-Device-Credential") ?? "", until: expiresAt)
+  }
+}
+
+private func answer(_ credential: String, until expiresAt: Timestamp) -> Response {
+  .json { json in
     json.member("deviceCredential", credential)
     json.member("expiresAt", expiresAt.rfc3339)
   }
@@ -104,7 +112,8 @@ extension Endpoint {
       Operation(
         """
         Stores the device and issues its credential. Send it again to renew the registration: a signed-in device shows its \
-        access token or its credential.
+        access token or its credential. The credential before stays good until the new one is used, so send it again if the \
+        answer was lost. A device that is not signed in and shows its credential keeps it.
         """, .registeringDevice, body: .json(RegistrationBody.self),
         answers: .json(["deviceCredential": .string, "expiresAt": .time]),
         limits: [.deviceRegistrations, .deviceRenewals])

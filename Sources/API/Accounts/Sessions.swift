@@ -1,8 +1,8 @@
 import HTTP
 import Store
 
-/// `POST /api/mobile/auth/token/refresh`: returns the next pair of tokens, or the same pair again if the
-/// answer was lost.
+/// `POST /api/mobile/auth/token/refresh`: returns the next pair of tokens. Calls at once get the same pair;
+/// a later call, whose answer was lost, gets another pair.
 ///
 /// - Throws: ``Failure/unauthorized(_:)``; ``Failure/conflict(_:code:)`` just after another call
 ///   has refreshed; ``Failure/accountBanned``; ``Failure/tooManyRequests(retryAfter:)``;
@@ -12,7 +12,7 @@ func refreshTokens(_ request: Request, in context: borrowing Context) throws -> 
   var outcome = RefreshOutcome.dead
   if let claims = context.refreshClaims(of: body.refreshToken) {
     outcome = try context.records.sessions.refresh(
-      claims.sid, generation: claims.gen, credentialHash: request.deviceCredentialHash)
+      claims.sid, at: claims.place, credentialHash: request.deviceCredentialHash)
   }
   switch outcome {
   case .refreshed(let session):
@@ -79,8 +79,9 @@ extension Endpoint {
     Endpoint(API.refreshTokens) {
       Operation(
         """
-        Returns the next pair of tokens. Returns the same pair again if the answer was lost. Just after another call has \
-        refreshed, the answer is 409.
+        Returns the next pair of tokens. Calls with the same token within ten seconds, from the same network, get the same \
+        pair. After a lost answer, the same token gets another pair, and no earlier one works any more. Once the new access \
+        token has been used, the answer is 409 for a minute; after that the session ends.
         """, .device, body: .json(RefreshBody.self), answers: .json(.tokens),
         errors: [
           .unauthorized(\.invalidRefreshToken), .conflict(\.refreshedElsewhere), .accountBanned,

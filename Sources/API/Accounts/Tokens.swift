@@ -26,7 +26,7 @@ extension Context {
       json.member("deviceId", session.clientDeviceID)
       json.member("type", "access")
       json.member("sid", session.id)
-      json.member("gen", session.generation)
+      json.member("gen", session.place.number)
     }
     return JSONWebToken.sign(claims, with: settings.jwtKeys.newest)
   }
@@ -34,33 +34,36 @@ extension Context {
   private func refreshToken(of session: Session) -> String {
     let claims = JSONWriter.object { json in
       json.member("sub", session.accountID)
-      json.member("jti", Self.refreshID(session.id, session.generation, settings.hmacKeys.newest))
+      json.member("jti", Self.refreshID(session.id, session.place, settings.hmacKeys.newest))
       json.member("iat", session.rotatedAt.seconds)
       json.member("exp", session.expiresAt.seconds)
       json.member("deviceId", session.clientDeviceID)
       json.member("type", "refresh")
       json.member("sid", session.id)
-      json.member("gen", session.generation)
+      json.member("gen", session.place.number)
     }
     return JSONWebToken.sign(claims, with: settings.jwtKeys.newest)
   }
 
-  /// The session and generation of our refresh token `token`; nil if it is invalid or expired.
+  /// The session and place of our refresh token `token`; nil if it is invalid or expired.
   func refreshClaims(of token: String) -> RefreshClaims? {
     // try?: the answer is 401 for every problem of the token.
     guard let payload = try? JSONWebToken.verify(token, with: settings.jwtKeys),
       let claims = try? decode(RefreshClaims.self, from: payload),
       claims.type == "refresh", claims.exp > now.seconds,
       settings.hmacKeys.keys.contains(where: {
-        let own = Self.refreshID(claims.sid, claims.gen, $0)
+        let own = Self.refreshID(claims.sid, claims.place, $0)
         return isEqualInConstantTime(Array(own.utf8), Array(claims.jti.utf8))
       })
     else { return nil }
     return claims
   }
 
-  private static func refreshID(_ session: String, _ generation: Int64, _ key: Key) -> String {
-    base64URLEncoded(hmacSHA256("refresh\n\(session)\n\(generation)", with: key))
+  /// In branch 0, it is what it was before tokens had branches: both programs read such tokens.
+  private static func refreshID(_ session: String, _ place: TokenPlace, _ key: Key) -> String {
+    var text = "refresh\n\(session)\n\(place.generation)"
+    if place.branch > 0 { text += "\n\(place.branch)" }
+    return base64URLEncoded(hmacSHA256(text, with: key))
   }
 }
 
@@ -77,4 +80,6 @@ struct RefreshClaims: Decodable {
   let type: String
   let sid: String
   let gen: Int64
+
+  var place: TokenPlace { TokenPlace(number: gen) }
 }

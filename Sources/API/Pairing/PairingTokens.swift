@@ -29,7 +29,8 @@ private struct ExchangeBody: Decodable {
   private enum CodingKeys: String, CodingKey { case token = "pairing_token" }
 }
 
-/// `POST /api/auth/refresh`: returns the next pair of tokens, or the same pair again if the answer was lost.
+/// `POST /api/auth/refresh`: returns the next pair of tokens. Calls at once get the same pair; a later call,
+/// whose answer was lost, gets another pair.
 ///
 /// - Throws: ``Failure/badRequest(_:)``; ``Failure/unauthorized(_:)``;
 ///   ``Failure/conflict(_:code:)`` just after another call has refreshed;
@@ -124,7 +125,10 @@ extension Endpoint {
   static var refreshPairing: Endpoint {
     Endpoint(API.refreshPairing) {
       Operation(
-        "Returns the next pair of tokens, or the same pair again if the answer was lost.",
+        """
+        Returns the next pair of tokens. Calls with the same token within ten seconds, from the same network, get the same \
+        pair. After a lost answer, the same token gets another pair, and no earlier one works any more.
+        """,
         body: .json(RefreshTokenBody.self), answers: .json(.pairedTokens),
         errors: [
           .invalidPairingBody, .refreshTokenRequired,

@@ -136,7 +136,7 @@ package final class Application: Sendable {
     return try routes.route(for: running.request.method).endpoint
   }
 
-  /// Writes the audit row that `error` requires, and returns `error`, or the error of this write.
+  /// Writes what `error` requires, such as an audit row, and returns `error`, or the error of this write.
   private func writeAudit(of error: any Error, in context: borrowing Context) -> any Error {
     guard let refusal = error as? any AuditedRefusal else { return error }
     do {

@@ -65,7 +65,7 @@ package struct AccountOverview: Sendable {
 package struct AccountVisits: Sendable {
   let records: Records
 
-  /// The state to show to a browser, with at most 50 items of a kind. The page's forms have the
+  /// The state to show to a browser, with at most 60 items of a kind. The page's forms have the
   /// token with the hash `form`; forms of earlier pages become stale.
   ///
   /// - Parameter challenge: SHA-256 of the challenge on the page, if a passkey must sign.
@@ -78,7 +78,7 @@ package struct AccountVisits: Sendable {
       try transaction.visits.setForm(form, of: visit)
       if let account = found.account {
         return .signedIn(
-          try transaction.visits.overview(of: account, in: found, visit, limit: 50))
+          try transaction.visits.overview(of: account, in: found, visit, limit: 60))
       }
       guard found.hasChallenge else { return .awaitsCode }
       try transaction.visits.setChallenge(challenge, of: visit)

@@ -49,7 +49,9 @@ extension Room {
       "DELETE FROM account_visits WHERE account_id = ?",
       """
       UPDATE devices SET credential_hash = NULL, credential_expires_at = NULL,
-        credential_trusted_at = NULL WHERE account_id = ?
+        credential_trusted_at = NULL, old_credential_hash = NULL, old_credential_expires_at = NULL,
+        old_credential_trusted_at = NULL
+      WHERE account_id = ?
       """,
     ],
     whenTokenDies: ["DELETE FROM push_tokens WHERE token = ? AND registered_at < ?"],
@@ -231,6 +233,8 @@ extension AuditEvent {
   static let pushTokenRemoved = AuditEvent("push_token_removed")
   static let pushTokenSet = AuditEvent("push_token_set")
   static let refreshRefused = AuditEvent.refusal("refresh_refused")
+  /// Its rows are limited too: callers can cause it as often as they want.
+  static let refreshRepeated = AuditEvent.refusal("refresh_repeated")
   static let refreshReuse = AuditEvent("refresh_reuse")
   static let refreshed = AuditEvent("refreshed")
   static let signIn = AuditEvent("sign_in")

@@ -110,7 +110,8 @@ struct AddressProofStatements: ~Copyable {
     let first = try transaction.connection.row(
       """
       SELECT d.id, d.client_device_id, d.credential_hash, d.credential_expires_at,
-        d.credential_trusted_at IS NOT NULL
+        d.old_credential_hash, d.old_credential_expires_at, d.credential_trusted_at IS NOT NULL,
+        d.old_credential_trusted_at IS NOT NULL
       FROM accounts a JOIN devices d ON d.account_id = a.id
       WHERE a.email = ? AND a.email_verified_at IS NULL
       ORDER BY d.created_at, d.id LIMIT 1
@@ -131,8 +132,9 @@ struct AddressProofStatements: ~Copyable {
   private func registeringDevice(of account: String) throws(DatabaseError) -> RegisteringDevice? {
     try transaction.connection.row(
       """
-      SELECT id, client_device_id, credential_hash, credential_expires_at,
-        credential_trusted_at IS NOT NULL
+      SELECT id, client_device_id, credential_hash, credential_expires_at, old_credential_hash,
+        old_credential_expires_at, credential_trusted_at IS NOT NULL,
+        old_credential_trusted_at IS NOT NULL
       FROM devices WHERE account_id = ? ORDER BY created_at, id LIMIT 1
       """,
       [.text(account)]
@@ -145,14 +147,7 @@ struct AddressProofStatements: ~Copyable {
     if first.isShown(by: device, at: transaction.now) { return true }
     guard let bearer else { return false }
     try transaction.sessions.lock(bearer)
-    let deviceID = try transaction.connection.row(
-      """
-      SELECT s.device_id FROM sessions s JOIN devices d ON d.id = s.device_id
-      WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
-      """,
-      [.text(bearer.sessionID), .time(transaction.now)]
-    ) { row in row.text(0) }
-    return deviceID == first.id
+    return try transaction.sessions.deviceID(of: bearer) == first.id
   }
 
   /// Ends all earlier access to the account, and resets the names that its earlier user chose.
@@ -192,25 +187,35 @@ extension Transaction {
 private struct RegisteringDevice {
   let id: String
   let clientDeviceID: String
-  private let credential: StoredCredential?
-  /// False if the sign-up did not show the credential: then it may belong to a neighbour, whose
+  private let credentials: DeviceCredentials
+  /// False if the sign-up did not show the newest credential: then it may belong to a neighbour, whose
   /// registration the sign-up found by the network address.
-  private let isCredentialTrusted: Bool
+  private let isNewestTrusted: Bool
+  private let isOldTrusted: Bool
 
   init(row: borrowing Row) {
     id = row.text(0)
     clientDeviceID = row.text(1)
-    credential = StoredCredential(row: row, hash: 2, expiresAt: 3)
-    isCredentialTrusted = row.boolean(4)
+    credentials = DeviceCredentials(row: row, from: 2)
+    isNewestTrusted = row.boolean(6)
+    isOldTrusted = row.boolean(7)
   }
 
   /// Whether `device` shows the credential that the sign-up showed.
   func isShown(by device: SigningDevice, at now: Timestamp) -> Bool {
-    isCredentialTrusted && hasCredential(of: device, at: now)
+    switch shown(by: device, at: now) {
+    case .newest: isNewestTrusted
+    case .old: isOldTrusted
+    case nil: false
+    }
   }
 
   /// Whether `device` shows the credential of this one, trusted or not.
   func hasCredential(of device: SigningDevice, at now: Timestamp) -> Bool {
-    device.credentialHash.map { credential?.matches($0, at: now) == true } ?? false
+    shown(by: device, at: now) != nil
+  }
+
+  private func shown(by device: SigningDevice, at now: Timestamp) -> DeviceCredentials.Shown? {
+    device.credentialHash.flatMap { credentials.shown($0, at: now) }
   }
 }

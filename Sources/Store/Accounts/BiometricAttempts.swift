@@ -12,20 +12,21 @@ struct BiometricAttempt {
 
 /// Statements on the tries to sign with a biometric key, which `rate_limits` counts.
 extension BiometricStatements {
-  /// The time for which all of `keys` stay locked after five wrong signatures each; nil if one of
-  /// them is not locked.
+  /// The refusal while all of `keys` are locked after five wrong signatures each; nil if one of them is
+  /// not locked.
   func lock(
     of keys: [StoredBiometricKey], for known: KnownDevice
-  ) throws(DatabaseError) -> Duration? {
-    var rests: [Duration] = []
+  ) throws(DatabaseError) -> RateLimited? {
+    var locks: [RateLimited] = []
     for key in keys {
-      guard let rest = try lock(of: subject(of: key, for: known)) else { return nil }
-      rests.append(rest)
+      guard let lock = try lock(of: subject(of: key, for: known)) else { return nil }
+      locks.append(lock)
     }
-    return rests.min()
+    guard let rest = locks.map(\.retryAfter).min() else { return nil }
+    return RateLimited(retryAfter: rest, future: locks.flatMap(\.future))
   }
 
-  private func lock(of subject: String) throws(DatabaseError) -> Duration? {
+  private func lock(of subject: String) throws(DatabaseError) -> RateLimited? {
     let limit = Limit.biometricFailures
     let now = transaction.now
     let startedAt = try transaction.connection.row(
@@ -35,7 +36,7 @@ extension BiometricStatements {
       """,
       [.text(limit.name), .text(subject), .integer(limit.allowed), .time(now - limit.window)]
     ) { row in row.timestamp(0) }
-    return startedAt.map { $0 + limit.window - now }
+    return startedAt.map { limit.exceeded(by: subject, since: $0, at: now) }
   }
 
   private func subject(of key: StoredBiometricKey, for known: KnownDevice) -> String {

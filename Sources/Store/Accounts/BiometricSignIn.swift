@@ -56,7 +56,7 @@ extension Biometrics {
         keys.map { ($0.accountID, $0.deviceID) }
       }
       return .refused
-    case .locked(let rest): throw RateLimited(retryAfter: rest)
+    case .locked(let lock): throw lock
     case .counted(let tries, let known):
       let bytes = base64Decoded(challenge) ?? []
       let signer = try tries.first {
@@ -132,6 +132,6 @@ private enum CountedSignature {
   /// The challenge was not live.
   case dead([StoredBiometricKey])
   /// All keys are locked.
-  case locked(Duration)
+  case locked(RateLimited)
   case counted([BiometricAttempt], by: KnownDevice)
 }

@@ -27,8 +27,8 @@ struct StoredBiometricKey {
   let publicKey: String
   let deviceID: String
   let accountID: String
-  /// The key confirms payments from this time on.
-  let trustedAt: Timestamp
+  private let trustedAt: Timestamp
+  private let enrolledAt: Timestamp
   /// Whether it was set up with a proof. Only then is a sign-in with it a proof, whatever its age.
   let isProof: Bool
 
@@ -38,7 +38,16 @@ struct StoredBiometricKey {
     deviceID = row.text(2)
     accountID = row.text(3)
     trustedAt = row.timestamp(4)
-    isProof = row.boolean(5)
+    enrolledAt = row.timestamp(5)
+    isProof = trustedAt <= enrolledAt
+  }
+
+  /// Whether the key confirms payments.
+  ///
+  /// A time in the future is now: the clock was set back. Only the end of the probation is really in the
+  /// future. A use with a fresh proof ends the probation earlier.
+  func isTrusted(at now: Timestamp) -> Bool {
+    isProof || trustedAt <= now || trustedAt < enrolledAt + NewBiometricKey.probation
   }
 }
 
@@ -134,7 +143,7 @@ struct BiometricStatements: ~Copyable {
   func keys(on clientDeviceID: String) throws(DatabaseError) -> [StoredBiometricKey] {
     try transaction.connection.rows(
       """
-      SELECT k.id, k.public_key, d.id, d.account_id, k.trusted_at, k.trusted_at <= k.enrolled_at
+      SELECT k.id, k.public_key, d.id, d.account_id, k.trusted_at, k.enrolled_at
       FROM devices d JOIN biometric_keys k ON k.device_id = d.id
       WHERE d.client_device_id = ? AND d.revoked_at IS NULL
       ORDER BY k.enrolled_at DESC, k.id

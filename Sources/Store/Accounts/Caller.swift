@@ -10,20 +10,20 @@ package struct Caller: Sendable {
   /// `sid`
   package let sessionID: String
   /// `gen`
-  package let generation: Int64
+  package let place: TokenPlace
   /// SHA-256 of the `X-Device-Credential`, if the request has one.
   package let credentialHash: [UInt8]?
   /// The content of `X-Username`, if the family requires it: it must be the account's username.
   package var username: String?
 
   package init(
-    accountID: String, clientDeviceID: String, sessionID: String, generation: Int64,
+    accountID: String, clientDeviceID: String, sessionID: String, place: TokenPlace,
     credentialHash: [UInt8]?, username: String? = nil
   ) {
     self.accountID = accountID
     self.clientDeviceID = clientDeviceID
     self.sessionID = sessionID
-    self.generation = generation
+    self.place = place
     self.credentialHash = credentialHash
     self.username = username
   }
@@ -33,6 +33,8 @@ package struct Caller: Sendable {
 package enum Refusal: Error, Equatable {
   /// The session of the access token has ended, or its device is revoked.
   case sessionEnded
+  /// The access token is of a dead branch of its session: it was copied, or the phone's was.
+  case deadBranch(session: String)
   /// The device credential is wrong, expired or another device's. `account` and `device` are those
   /// that it was shown for.
   case credential(account: String?, device: String?)
@@ -58,6 +60,7 @@ extension Refusal: AuditedRefusal {
       try records.transaction { transaction in
         try transaction.audit.write(.credentialRefused, account: account, device: device)
       }
+    case .deadBranch(let session): try records.sessions.endCopied(session)
     case .banned(let account):
       try records.transaction { transaction in
         try transaction.audit.write(

@@ -94,7 +94,31 @@ extension Device {
   }
 }
 
-/// The credential of a device, as the database knows it.
+/// The credentials of a device, as its row has them: the newest, and the one before while the newest has
+/// not been used, because the phone may not have received it.
+struct DeviceCredentials {
+  let newest: StoredCredential?
+  let old: StoredCredential?
+
+  /// - Parameter first: the first of the columns credential_hash, credential_expires_at,
+  ///   old_credential_hash, old_credential_expires_at.
+  init(row: borrowing Row, from first: Int) {
+    newest = StoredCredential(row: row, hash: first, expiresAt: first + 1)
+    old = StoredCredential(row: row, hash: first + 2, expiresAt: first + 3)
+  }
+
+  enum Shown {
+    case newest, old
+  }
+
+  /// The credential with this SHA-256; nil if it is none of the device, or has expired.
+  func shown(_ hash: [UInt8], at now: Timestamp) -> Shown? {
+    if newest?.matches(hash, at: now) == true { return .newest }
+    return old?.matches(hash, at: now) == true ? .old : nil
+  }
+}
+
+/// A credential of a device, as the database knows it.
 struct StoredCredential {
   private let hash: [UInt8]
   private let expiresAt: Timestamp

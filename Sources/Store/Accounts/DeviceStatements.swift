@@ -117,7 +117,9 @@ struct DeviceStatements: ~Copyable {
       _ = try transaction.connection.execute(
         """
         UPDATE devices SET credential_hash = NULL, credential_expires_at = NULL,
-          credential_trusted_at = NULL WHERE id = ?
+          credential_trusted_at = NULL, old_credential_hash = NULL,
+          old_credential_expires_at = NULL, old_credential_trusted_at = NULL
+        WHERE id = ?
         """,
         [.text(deviceID)])
       try removeKeys(of: deviceID)
@@ -146,7 +148,19 @@ struct DeviceStatements: ~Copyable {
       [.text(account)])
     _ = try transaction.connection.execute(
       """
-      UPDATE devices SET credential_hash = NULL, credential_expires_at = NULL
+      UPDATE devices SET old_credential_hash = NULL, old_credential_expires_at = NULL
+      WHERE account_id = ? AND old_credential_trusted_at IS NULL
+      """,
+      [.text(account)])
+    // A trusted credential whose successor is not trusted is the newest again. MariaDB assigns from left
+    // to right.
+    _ = try transaction.connection.execute(
+      """
+      UPDATE devices SET credential_hash = old_credential_hash,
+        credential_expires_at = old_credential_expires_at,
+        credential_trusted_at = old_credential_trusted_at, credential_made_at = NULL,
+        old_credential_hash = NULL, old_credential_expires_at = NULL,
+        old_credential_trusted_at = NULL
       WHERE account_id = ? AND credential_trusted_at IS NULL
       """,
       [.text(account)])
@@ -163,7 +177,8 @@ struct DeviceStatements: ~Copyable {
     _ = try transaction.connection.execute(
       """
       UPDATE devices SET revoked_at = ?, credential_hash = NULL, credential_expires_at = NULL,
-        credential_trusted_at = NULL
+        credential_trusted_at = NULL, old_credential_hash = NULL, old_credential_expires_at = NULL,
+        old_credential_trusted_at = NULL
       WHERE id = ?
       """,
       [.time(transaction.now), .text(deviceID)])

@@ -7,27 +7,35 @@ package struct Devices: Sendable {
   /// Renews a device that is signed in, or stores a registration for a later sign-in on the device.
   ///
   /// The renewed device is that of the bearer, or the one whose credential is shown. A stored
-  /// registration changes nothing of a device that has signed in.
+  /// registration changes nothing of a device that has signed in. A registration that shows its own
+  /// credential keeps it, so that a lost answer costs nothing.
   ///
   /// - Parameters:
+  ///   - issuer: makes the credential of a device that is signed in.
   ///   - shown: SHA-256 of the request's device credential, if there is one.
   ///   - bearer: the caller whom the request's access token names, if it is valid.
   /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 60 an hour from one
   ///   address, or of one device that is renewed.
   package func register(
-    _ device: DeviceRegistration, showing shown: [UInt8]?, by bearer: Caller?
-  ) throws {
+    _ device: DeviceRegistration, issuer: CredentialIssuer, showing shown: [UInt8]?,
+    by bearer: Caller?
+  ) throws -> RegisteredCredential {
     let phone = SigningDevice(
       clientDeviceID: device.clientDeviceID, name: nil, platform: nil, credentialHash: shown)
-    try records.signIns.requireValidCredential(of: phone)
-    try records.repeatingLostRaces { transaction in
+    return try records.repeatingLostRaces { transaction in
       let renewals = transaction.renewals
       if let found = try renewals.find(phone, by: bearer) {
-        return try renewals.renew(found, as: device)
+        return try renewals.renew(found, as: device, by: issuer)
       }
       try transaction.limits.countAddress(.deviceRegistrations)
-      try transaction.devices.keep(device)
       try transaction.audit.write(.deviceRegistered)
+      if let shown,
+        try transaction.devices.keep(device, showing: shown, until: device.credentialExpiresAt)
+      {
+        return .shown(expiresAt: device.credentialExpiresAt)
+      }
+      try transaction.devices.keep(device)
+      return .new
     }
   }
 

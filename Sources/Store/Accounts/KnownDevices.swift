@@ -33,7 +33,8 @@ struct KnownDeviceStatements: ~Copyable {
   ) throws(DatabaseError) -> KnownDevice {
     let known = try transaction.connection.row(
       """
-      SELECT a.id, d.id, d.credential_hash, d.credential_expires_at
+      SELECT a.id, d.id, d.credential_hash, d.credential_expires_at, d.old_credential_hash,
+        d.old_credential_expires_at
       FROM accounts a LEFT JOIN devices d ON d.account_id = a.id AND d.client_device_id = ?
         AND d.revoked_at IS NULL
       WHERE a.email = ?
@@ -42,7 +43,7 @@ struct KnownDeviceStatements: ~Copyable {
     ) { row in
       (
         account: row.text(0), device: row.optionalText(1),
-        credential: StoredCredential(row: row, hash: 2, expiresAt: 3)
+        credentials: DeviceCredentials(row: row, from: 2)
       )
     }
     guard let known else { return .stranger }
@@ -53,7 +54,7 @@ struct KnownDeviceStatements: ~Copyable {
     }
     guard let id = known.device else { return .stranger }
     guard let shown = device.credentialHash,
-      known.credential?.matches(shown, at: transaction.now) == true
+      known.credentials.shown(shown, at: transaction.now) != nil
     else { return .named(id: id) }
     return .proven(id: id)
   }
@@ -61,31 +62,33 @@ struct KnownDeviceStatements: ~Copyable {
   /// Finds a device without an account: only its credential makes it known.
   func find(_ device: SigningDevice) throws(DatabaseError) -> KnownDevice {
     guard let shown = device.credentialHash else { return .stranger }
+    let now = Parameter.time(transaction.now)
     let id = try transaction.connection.row(
       """
-      SELECT id FROM devices WHERE client_device_id = ? AND credential_hash = ?
-        AND credential_expires_at > ? AND revoked_at IS NULL
+      SELECT id FROM devices WHERE client_device_id = ? AND revoked_at IS NULL
+        AND (credential_hash = ? AND credential_expires_at > ?
+          OR old_credential_hash = ? AND old_credential_expires_at > ?)
       """,
-      [.text(device.clientDeviceID), .bytes(shown), .time(transaction.now)]
+      [.text(device.clientDeviceID), .bytes(shown), now, .bytes(shown), now]
     ) { row in row.text(0) }
     return id.map { .proven(id: $0) } ?? .stranger
   }
 
-  /// Whether the credential that `device` shows belongs to its phone: to an account's device there,
-  /// or to a registration.
-  fileprivate func hasValidCredential(_ device: SigningDevice) throws(DatabaseError) -> Bool {
-    guard let shown = device.credentialHash else { return true }
+  /// Whether the credential with this SHA-256 belongs to the phone: to an account's device there, or to a
+  /// registration.
+  func isOfPhone(_ hash: [UInt8], _ clientDeviceID: String) throws(DatabaseError) -> Bool {
     let now = Parameter.time(transaction.now)
     return try transaction.connection.row(
       """
       SELECT EXISTS (SELECT 1 FROM device_registrations
           WHERE client_device_id = ? AND credential_hash = ? AND credential_expires_at > ?)
-        OR EXISTS (SELECT 1 FROM devices WHERE client_device_id = ? AND credential_hash = ?
-          AND credential_expires_at > ? AND revoked_at IS NULL)
+        OR EXISTS (SELECT 1 FROM devices WHERE client_device_id = ? AND revoked_at IS NULL
+          AND (credential_hash = ? AND credential_expires_at > ?
+            OR old_credential_hash = ? AND old_credential_expires_at > ?))
       """,
       [
-        .text(device.clientDeviceID), .bytes(shown), now, .text(device.clientDeviceID),
-        .bytes(shown), now,
+        .text(clientDeviceID), .bytes(hash), now, .text(clientDeviceID), .bytes(hash), now,
+        .bytes(hash), now,
       ]
     ) { row in row.boolean(0) } ?? false
   }
@@ -103,9 +106,9 @@ extension SignIns {
   ///
   /// - Throws: ``Refusal/credential(account:device:)``.
   func requireValidCredential(of device: SigningDevice) throws {
-    guard device.credentialHash != nil else { return }
+    guard let shown = device.credentialHash else { return }
     let isValid = try records.read { transaction in
-      try transaction.knownDevices.hasValidCredential(device)
+      try transaction.knownDevices.isOfPhone(shown, device.clientDeviceID)
     }
     guard isValid else { throw Refusal.credential(account: nil, device: nil) }
   }

@@ -59,7 +59,8 @@ extension Passkeys {
       let excluded = try transaction.passkeys.credentialIDs(of: account.id)
       guard excluded.count < StoredPasskey.mostOfAnAccount else { return .full }
       try transaction.passkeys.countStart(
-        by: caller.credentialHash == nil ? .stranger : .proven(id: session.deviceID))
+        by: session.isShown(by: caller, at: records.now)
+          ? .proven(id: session.deviceID) : .stranger)
       try transaction.passkeyChallenges.insert(
         challenge, for: .registration, of: account.id, clientDeviceID: caller.clientDeviceID)
       return .started(account, excluded: excluded)

@@ -9,10 +9,14 @@ package struct Session: Sendable, Equatable {
   package let clientDeviceID: String
   /// Generation of the newest refresh token, from 1.
   package let generation: Int64
-  /// When the newest generation was made.
+  /// Branch of the newest refresh token.
+  package let branch: Int64
+  /// When the newest refresh token was made.
   package let rotatedAt: Timestamp
   /// Expiry of the newest refresh token.
   package let expiresAt: Timestamp
+
+  package var place: TokenPlace { TokenPlace(generation: generation, branch: branch) }
 
   /// The time for which the beginning of a session counts as a proof.
   static let proofLifetime = Duration.seconds(600)
@@ -28,31 +32,52 @@ package struct Session: Sendable, Equatable {
 /// The session of an admitted caller.
 struct LiveSession {
   let deviceID: String
-  let generation: Int64
+  let newest: NewestTokens
   let confirmed: Bool
-  let credential: StoredCredential?
+  let credentials: DeviceCredentials
 
-  /// The columns device_id, generation, confirmed, credential_hash, credential_expires_at, in that
-  /// order from 0.
+  /// The columns device_id, generation, confirmed, branch, first_branch, credential_hash, credential_expires_at,
+  /// old_credential_hash, old_credential_expires_at, in that order from 0.
   init(row: borrowing Row) {
     deviceID = row.text(0)
-    generation = row.integer(1)
+    newest = NewestTokens(
+      generation: row.integer(1), branch: row.integer(3), firstBranch: row.integer(4))
     confirmed = row.boolean(2)
-    credential = StoredCredential(row: row, hash: 3, expiresAt: 4)
+    credentials = DeviceCredentials(row: row, from: 5)
   }
 
-  /// Checks the device credential, if the request has one.
+  /// Rejects an access token of a dead branch.
   ///
-  /// - Throws: ``Refusal/credential(account:device:)``.
-  func checkCredential(of caller: Caller, at now: Timestamp) throws(Refusal) {
-    guard let hash = caller.credentialHash else { return }
-    guard credential?.matches(hash, at: now) == true else {
-      throw .credential(account: caller.accountID, device: deviceID)
+  /// - Throws: ``Refusal/deadBranch(session:)``; ``Refusal/sessionEnded`` for a token whose branch may be
+  ///   dead.
+  func checkBranch(of caller: Caller) throws(Refusal) {
+    switch newest.standing(of: caller.place) {
+    case .living: return
+    case .unknown: throw .sessionEnded
+    case .dead: throw .deadBranch(session: caller.sessionID)
     }
   }
 
-  /// Whether the caller is the first to use an access token of the newest generation.
-  func isFirstUse(by caller: Caller) -> Bool { !confirmed && generation == caller.generation }
+  /// Whether ``SessionStatements/admit(_:to:)`` needs statements for the caller.
+  func needsStatements(for caller: Caller, at now: Timestamp) -> Bool {
+    if caller.username != nil || isFirstUse(by: caller) { return true }
+    guard let hash = caller.credentialHash else { return false }
+    switch credentials.shown(hash, at: now) {
+    case .old: return false
+    case .newest: return credentials.old != nil
+    case nil: return true
+    }
+  }
+
+  /// Whether the caller shows a credential of the device.
+  func isShown(by caller: Caller, at now: Timestamp) -> Bool {
+    caller.credentialHash.map { credentials.shown($0, at: now) != nil } ?? false
+  }
+
+  /// Whether the caller is the first to use an access token of the newest branch.
+  func isFirstUse(by caller: Caller) -> Bool {
+    !confirmed && newest.areConfirmed(by: caller.place)
+  }
 }
 
 /// The beginning of a session: the column `began_by`. It limits the rights of the session.

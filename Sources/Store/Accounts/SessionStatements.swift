@@ -20,7 +20,8 @@ struct SessionStatements: ~Copyable {
   func live(_ caller: Caller) throws -> LiveSession {
     let session = try transaction.connection.row(
       """
-      SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at
+      SELECT s.device_id, s.generation, s.confirmed, s.branch, s.first_branch, d.credential_hash,
+        d.credential_expires_at, d.old_credential_hash, d.old_credential_expires_at
       FROM sessions s JOIN devices d ON d.id = s.device_id
       WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
       """,
@@ -31,13 +32,36 @@ struct SessionStatements: ~Copyable {
     return session
   }
 
-  /// Checks the username and the device credential, if the request has them, and confirms the
-  /// newest generation at the first use of its access token.
+  /// The device of the caller's session; nil if the access token is not good any more. Checks nothing
+  /// else of the caller, and confirms nothing.
+  func deviceID(of caller: Caller) throws(DatabaseError) -> String? {
+    let found = try transaction.connection.row(
+      """
+      SELECT s.device_id, s.generation, s.branch, s.first_branch
+      FROM sessions s JOIN devices d ON d.id = s.device_id
+      WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
+      """,
+      [.text(caller.sessionID), .time(transaction.now)]
+    ) { row in
+      (
+        device: row.text(0),
+        newest: NewestTokens(
+          generation: row.integer(1), branch: row.integer(2), firstBranch: row.integer(3))
+      )
+    }
+    guard let found, found.newest.standing(of: caller.place) == .living else { return nil }
+    return found.device
+  }
+
+  /// Checks the branch of the access token, and the username and the device credential, if the request has
+  /// them. Confirms the newest branch at the first use of its access token, and the newest credential at
+  /// its first use.
   ///
-  /// The confirmation is safe to repeat, so it may run among reads.
+  /// The confirmations are safe to repeat, so they may run among reads.
   ///
   /// - Throws: ``Refusal``.
   func admit(_ caller: Caller, to session: LiveSession) throws {
+    try session.checkBranch(of: caller)
     if let username = caller.username {
       let isOwn = try transaction.connection.row(
         "SELECT TRUE FROM accounts WHERE id = ? AND username = ?",
@@ -45,23 +69,63 @@ struct SessionStatements: ~Copyable {
       ) { row in row.boolean(0) }
       guard isOwn == true else { throw Refusal.username }
     }
-    try session.checkCredential(of: caller, at: transaction.now)
-    if session.isFirstUse(by: caller) { try confirm(caller, on: session.deviceID) }
+    try checkCredential(of: caller, in: session)
+    if session.isFirstUse(by: caller) { try confirm(caller, on: session) }
   }
 
-  private func confirm(_ caller: Caller, on deviceID: String) throws(DatabaseError) {
+  /// Checks the device credential, if the request has one. That of another account on the phone, or of
+  /// a registration there, counts as none: the phone does not know which account it belongs to.
+  ///
+  /// - Throws: ``Refusal/credential(account:device:)``.
+  private func checkCredential(of caller: Caller, in session: LiveSession) throws {
+    guard let hash = caller.credentialHash else { return }
+    switch session.credentials.shown(hash, at: transaction.now) {
+    case .newest:
+      guard session.credentials.old != nil else { return }
+      try transaction.devices.confirmCredential(hash, of: session.deviceID)
+    case .old: return
+    case nil:
+      guard try transaction.knownDevices.isOfPhone(hash, caller.clientDeviceID) else {
+        throw Refusal.credential(account: caller.accountID, device: session.deviceID)
+      }
+    }
+  }
+
+  private func confirm(_ caller: Caller, on session: LiveSession) throws {
     let confirmed = try transaction.connection.execute(
-      "UPDATE sessions SET confirmed = TRUE WHERE id = ? AND generation = ? AND NOT confirmed",
-      [.text(caller.sessionID), .integer(caller.generation)])
-    guard confirmed == 1 else { return }
+      """
+      UPDATE sessions SET confirmed = TRUE
+      WHERE id = ? AND generation = ? AND branch = ? AND NOT confirmed
+      """,
+      [
+        .text(caller.sessionID), .integer(session.newest.generation),
+        .integer(session.newest.branch),
+      ])
+    guard confirmed == 1 else { return try checkAgain(caller) }
     _ = try transaction.connection.execute(
       "UPDATE devices SET last_used_at = ? WHERE id = ?",
-      [.time(transaction.now), .text(deviceID)])
+      [.time(transaction.now), .text(session.deviceID)])
+  }
+
+  /// Checks the branch of a caller whose first use met another change of the row: another request has
+  /// confirmed the branch, or replaced it.
+  private func checkAgain(_ caller: Caller) throws {
+    let session = try transaction.connection.row(
+      """
+      SELECT s.device_id, s.generation, s.confirmed, s.branch, s.first_branch, d.credential_hash,
+        d.credential_expires_at, d.old_credential_hash, d.old_credential_expires_at
+      FROM sessions s JOIN devices d ON d.id = s.device_id
+      WHERE s.id = ? AND s.ended_at IS NULL FOR UPDATE
+      """,
+      [.text(caller.sessionID)]
+    ) { row in LiveSession(row: row) }
+    guard let session else { throw Refusal.sessionEnded }
+    try session.checkBranch(of: caller)
   }
 
   /// Rejects callers who show only a bearer: an access token may be stolen.
   ///
-  /// A proof is the device credential, which ``live(_:)`` has checked, if it is trusted; or the mailed
+  /// A proof is a credential of the device, if it is trusted; or the mailed
   /// code, the passkey or the trusted key that began the session within the last ten minutes.
   ///
   /// - Throws: ``Refusal/noFreshProof``.
@@ -70,17 +134,22 @@ struct SessionStatements: ~Copyable {
   }
 
   func hasFreshProof(_ caller: Caller) throws(DatabaseError) -> Bool {
-    if caller.credentialHash != nil, try isCredentialTrusted(caller) { return true }
+    if let hash = caller.credentialHash, try isTrusted(hash, of: caller) { return true }
     return try isFreshlyProven(caller)
   }
 
-  private func isCredentialTrusted(_ caller: Caller) throws(DatabaseError) -> Bool {
-    try transaction.connection.row(
+  /// Whether a credential is one of the caller's device, and trusted.
+  private func isTrusted(_ hash: [UInt8], of caller: Caller) throws(DatabaseError) -> Bool {
+    let now = Parameter.time(transaction.now)
+    return try transaction.connection.row(
       """
       SELECT TRUE FROM sessions s JOIN devices d ON d.id = s.device_id
-      WHERE s.id = ? AND d.credential_trusted_at <= ?
+      WHERE s.id = ? AND (d.credential_hash = ? AND d.credential_expires_at > ?
+          AND d.credential_trusted_at IS NOT NULL
+        OR d.old_credential_hash = ? AND d.old_credential_expires_at > ?
+          AND d.old_credential_trusted_at IS NOT NULL)
       """,
-      [.text(caller.sessionID), .time(transaction.now)]
+      [.text(caller.sessionID), .bytes(hash), now, .bytes(hash), now]
     ) { row in row.boolean(0) } ?? false
   }
 
@@ -148,7 +217,7 @@ struct SessionStatements: ~Copyable {
     let now = transaction.now
     let session = Session(
       id: transaction.makeID(), accountID: account, clientDeviceID: clientDeviceID, generation: 1,
-      rotatedAt: now, expiresAt: now + Session.idleLifetime)
+      branch: 0, rotatedAt: now, expiresAt: now + Session.idleLifetime)
     _ = try transaction.connection.execute(
       """
       INSERT INTO sessions (id, device_id, created_at, rotated_at, expires_at, began_by, proved_at)

@@ -61,14 +61,14 @@ struct SignInStatements: ~Copyable {
   ///
   /// If the device is new to the account, a pending registration fills in the description that the
   /// request omits. If the sign-in shows the credential of the registration, the device gets the
-  /// registration's push token and credential. If the sign-in shows no credential and comes from
-  /// the same address, the device gets those that it lacks. Only a credential that is shown is
+  /// registration's push token and credential. If the sign-in shows no credential, or that of another
+  /// account on the phone, and comes from the same address, the device gets those that it lacks. Only a credential that is shown is
   /// trusted: everyone may register any id, also strangers in the same network.
   ///
   /// An earlier session of the device ends.
   ///
-  /// - Throws: ``Refusal/credential(account:device:)`` if the request's credential belongs neither
-  ///   to a registration nor to the device; ``Refusal/banned(account:)``; ``Refusal/sessionEnded``
+  /// - Throws: ``Refusal/credential(account:device:)`` if the request's credential does not belong to
+  ///   the phone; ``Refusal/banned(account:)``; ``Refusal/sessionEnded``
   ///   if the account is deleted meanwhile.
   func begin(
     _ account: String, on device: SigningDevice, by beginning: SessionBeginning,
@@ -77,24 +77,23 @@ struct SignInStatements: ~Copyable {
     try transaction.accounts.lockOpen(account)
     let now = transaction.now
     let registration = try registration(of: device)
-    let isShown = device.credentialHash.map {
-      registration?.credential.matches($0, at: now) == true
-    }
     let own = try ownDevice(device.clientDeviceID, of: account)
-    if let hash = device.credentialHash, isShown == false {
-      guard own?.credential?.matches(hash, at: now) == true else {
-        throw Refusal.credential(account: account, device: nil)
-      }
-    }
-    let description = own == nil || isShown == true ? registration : nil
+    let shown = try shownCredential(of: device, registration, own, account: account)
+    let description = own == nil || shown == .registration ? registration : nil
     let id = try upsert(device, of: account, registration: description)
-    if let registration, isShown == true {
-      let isTrusted = beginning != .untrustedKey
-      try adopt(registration, for: id, trustedAt: isTrusted ? now : nil)
-    } else if let registration, isShown == nil, registration.isFromSameAddress {
-      try adoptMissing(of: registration, for: id)
-    } else if device.credentialHash != nil, beginning.isProof {
-      try trustCredential(of: id)
+    switch shown {
+    case .registration:
+      if let registration {
+        let isTrusted = beginning != .untrustedKey
+        try adopt(registration, for: id, trustedAt: isTrusted ? now : nil)
+      }
+    case .own(let hash):
+      if beginning.isProof { try trustCredential(hash, of: id) }
+      try transaction.devices.confirmCredential(hash, of: id)
+    case .none:
+      if let registration, registration.isFromSameAddress {
+        try adoptMissing(of: registration, for: id)
+      }
     }
     try transaction.sessions.endAll(of: id, because: .signedInAgain)
     let session = try transaction.sessions.begin(
@@ -103,6 +102,22 @@ struct SignInStatements: ~Copyable {
     if let language = device.language { try keep(language, of: account) }
     if own == nil { try transaction.notices.tell(.newDevice, of: session.id) }
     return session
+  }
+
+  /// The owner of the credential that `device` shows. That of another account on the phone counts as none: the
+  /// phone does not know which account it belongs to.
+  private func shownCredential(
+    of device: SigningDevice, _ registration: PendingRegistration?, _ own: OwnDevice?,
+    account: String
+  ) throws -> ShownCredential {
+    guard let hash = device.credentialHash else { return .none }
+    let now = transaction.now
+    if registration?.credential.matches(hash, at: now) == true { return .registration }
+    if own?.credentials.shown(hash, at: now) != nil { return .own(hash) }
+    guard try transaction.knownDevices.isOfPhone(hash, device.clientDeviceID) else {
+      throw Refusal.credential(account: account, device: nil)
+    }
+    return .none
   }
 
   /// The registration that fits best: the one whose credential is shown, else the one from the same
@@ -130,11 +145,11 @@ struct SignInStatements: ~Copyable {
   ) throws(DatabaseError) -> OwnDevice? {
     try transaction.connection.row(
       """
-      SELECT credential_hash, credential_expires_at FROM devices
-      WHERE account_id = ? AND client_device_id = ? AND revoked_at IS NULL
+      SELECT credential_hash, credential_expires_at, old_credential_hash, old_credential_expires_at
+      FROM devices WHERE account_id = ? AND client_device_id = ? AND revoked_at IS NULL
       """,
       [.text(account), .text(clientDeviceID)]
-    ) { row in OwnDevice(credential: StoredCredential(row: row, hash: 0, expiresAt: 1)) }
+    ) { row in OwnDevice(credentials: DeviceCredentials(row: row, from: 0)) }
   }
 
   /// Sets the language of later mails.
@@ -171,11 +186,19 @@ struct SignInStatements: ~Copyable {
     return id
   }
 
-  /// Trusts the credential of a device, because it came with a proof.
-  private func trustCredential(of deviceID: String) throws(DatabaseError) {
+  /// Trusts a credential of a device, because it came with a proof.
+  private func trustCredential(_ hash: [UInt8], of deviceID: String) throws(DatabaseError) {
+    let now = Parameter.time(transaction.now)
     _ = try transaction.connection.execute(
-      "UPDATE devices SET credential_trusted_at = COALESCE(credential_trusted_at, ?) WHERE id = ?",
-      [.time(transaction.now), .text(deviceID)])
+      """
+      UPDATE devices SET
+        credential_trusted_at = IF(credential_hash <=> ?, COALESCE(credential_trusted_at, ?),
+          credential_trusted_at),
+        old_credential_trusted_at = IF(old_credential_hash <=> ?,
+          COALESCE(old_credential_trusted_at, ?), old_credential_trusted_at)
+      WHERE id = ?
+      """,
+      [.bytes(hash), now, .bytes(hash), now, .text(deviceID)])
   }
 
   /// Fills in what the device lacks from a registration that was not shown: a credential, if it has
@@ -185,14 +208,19 @@ struct SignInStatements: ~Copyable {
   ) throws(DatabaseError) {
     let has = try transaction.connection.row(
       """
-      SELECT credential_trusted_at <= ? AND credential_expires_at > ?,
+      SELECT credential_trusted_at IS NOT NULL AND credential_expires_at > ?
+          OR old_credential_trusted_at IS NOT NULL AND old_credential_expires_at > ?,
         EXISTS (SELECT 1 FROM push_tokens t WHERE t.device_id = devices.id)
       FROM devices WHERE id = ?
       """,
       [.time(transaction.now), .time(transaction.now), .text(deviceID)]
     ) { row in (credential: !row.isNull(0) && row.boolean(0), pushToken: row.boolean(1)) }
     guard let has else { return }
-    if !has.credential { try setCredential(of: registration, on: deviceID, trustedAt: nil) }
+    if !has.credential {
+      try transaction.devices.setCredential(
+        registration.credentialHash, until: registration.credentialExpiresAt, trustedAt: nil,
+        isShown: false, of: deviceID)
+    }
     if !has.pushToken { try storePushToken(of: registration, on: deviceID) }
     try remove(registration)
   }
@@ -201,23 +229,11 @@ struct SignInStatements: ~Copyable {
   private func adopt(
     _ registration: PendingRegistration, for deviceID: String, trustedAt: Timestamp?
   ) throws(DatabaseError) {
-    try setCredential(of: registration, on: deviceID, trustedAt: trustedAt)
+    try transaction.devices.setCredential(
+      registration.credentialHash, until: registration.credentialExpiresAt, trustedAt: trustedAt,
+      isShown: true, of: deviceID)
     try storePushToken(of: registration, on: deviceID)
     try remove(registration)
-  }
-
-  private func setCredential(
-    of registration: PendingRegistration, on deviceID: String, trustedAt: Timestamp?
-  ) throws(DatabaseError) {
-    _ = try transaction.connection.execute(
-      """
-      UPDATE devices SET credential_hash = ?, credential_expires_at = ?, credential_trusted_at = ?
-      WHERE id = ?
-      """,
-      [
-        .bytes(registration.credentialHash), .time(registration.credentialExpiresAt),
-        .time(trustedAt), .text(deviceID),
-      ])
   }
 
   private func storePushToken(
@@ -246,7 +262,16 @@ extension Transaction {
 }
 
 private struct OwnDevice {
-  let credential: StoredCredential?
+  let credentials: DeviceCredentials
+}
+
+/// The owner of the credential that a sign-in shows.
+private enum ShownCredential: Equatable {
+  /// The request shows none that counts.
+  case none
+  case registration
+  /// The account's device. The value is the credential's SHA-256.
+  case own([UInt8])
 }
 
 private struct PendingRegistration {

@@ -33,18 +33,23 @@ package struct AgentAccess: Sendable {
   /// Decides whether the bearer of a token that we signed may pass now.
   ///
   /// This does not spend a pairing token. The first use of the newest access token confirms its
-  /// generation.
+  /// branch. The use of a dead branch ends the pairing.
   package func admit(_ token: PairingToken) throws -> Admission {
     if token.kind == .refresh { return .refused }
     if token.hasExpired(at: records.now) { return .expired }
-    let client: AgentClient? = try records.read { transaction in
-      let statements = transaction.agentAccess
-      guard let device = token.deviceID else {
-        return try statements.isUnspent(token) ? .pairingToken(nonce: token.nonce) : nil
+    guard let device = token.deviceID else {
+      let isUnspent = try records.read { transaction in
+        try transaction.agentAccess.isUnspent(token)
       }
-      return try statements.phone(device, using: token)
+      return isUnspent ? .admitted(.pairingToken(nonce: token.nonce)) : .refused
     }
-    return client.map { .admitted($0) } ?? .refused
+    switch try records.read({ try $0.agentAccess.phone(device, using: token) }) {
+    case .living(let client): return .admitted(client)
+    case .refused: return .refused
+    case .dead:
+      try records.pairedDevices.endCopied(device)
+      return .refused
+    }
   }
 
   /// - Throws: ``RateLimited``.
@@ -87,6 +92,30 @@ extension Records {
   package var agentAccess: AgentAccess { AgentAccess(records: self) }
 }
 
+/// The decision on the access token of a phone.
+private enum PhoneAdmission {
+  case living(AgentClient)
+  /// The pairing is not alive, or the branch of the token may be dead.
+  case refused
+  /// The branch of the token is dead.
+  case dead
+}
+
+/// The pairing of a phone that may reach the agent.
+private struct LivePairing {
+  let newest: NewestTokens
+  let isConfirmed: Bool
+  let client: AgentClient
+
+  func admission(of place: TokenPlace) -> PhoneAdmission {
+    switch newest.standing(of: place) {
+    case .living: .living(client)
+    case .unknown: .refused
+    case .dead: .dead
+    }
+  }
+}
+
 /// Statements that decide on requests to the agent.
 private struct AgentAccessStatements: ~Copyable {
   let transaction: Transaction
@@ -101,32 +130,45 @@ private struct AgentAccessStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
-  /// The phone `device`; nil if its pairing is not alive. The first use of the newest access token
-  /// confirms its generation.
+  /// Whether the phone `device` may pass. The first use of the newest access token confirms its branch.
+  ///
   /// The confirmation is safe to repeat, so it may run among reads.
-  func phone(_ device: String, using token: PairingToken) throws(DatabaseError) -> AgentClient? {
-    let found = try transaction.connection.row(
+  func phone(_ device: String, using token: PairingToken) throws(DatabaseError) -> PhoneAdmission {
+    guard let found = try pairing(device, of: token.serverID) else { return .refused }
+    let admission = found.admission(of: token.place)
+    guard case .living = admission, !found.isConfirmed,
+      found.newest.areConfirmed(by: token.place)
+    else { return admission }
+    let confirmed = try transaction.connection.execute(
       """
-      SELECT p.generation, p.confirmed, IF(p.name = '', p.user_agent, p.name)
+      UPDATE pairings SET confirmed = TRUE, last_used_at = ?
+      WHERE id = ? AND generation = ? AND branch = ? AND NOT confirmed
+      """,
+      [
+        .time(transaction.now), .text(device), .integer(found.newest.generation),
+        .integer(found.newest.branch),
+      ])
+    if confirmed == 1 { return admission }
+    // Another request has confirmed the branch, or replaced it.
+    return try pairing(device, of: token.serverID)?.admission(of: token.place) ?? .refused
+  }
+
+  private func pairing(
+    _ device: String, of serverID: String
+  ) throws(DatabaseError) -> LivePairing? {
+    try transaction.connection.row(
+      """
+      SELECT p.generation, p.branch, p.first_branch, p.confirmed, IF(p.name = '', p.user_agent, p.name)
       FROM pairings p JOIN pairing_server s ON s.server_id = ?
       WHERE p.id = ? AND p.ended_at IS NULL AND p.expires_at > ?
       """,
-      [.text(token.serverID), .text(device), .time(transaction.now)]
+      [.text(serverID), .text(device), .time(transaction.now)]
     ) { row in
-      (
-        generation: row.integer(0), confirmed: row.boolean(1),
-        client: AgentClient.phone(id: device, called: row.text(2))
-      )
+      LivePairing(
+        newest: NewestTokens(
+          generation: row.integer(0), branch: row.integer(1), firstBranch: row.integer(2)),
+        isConfirmed: row.boolean(3), client: .phone(id: device, called: row.text(4)))
     }
-    guard let found else { return nil }
-    guard !found.confirmed, found.generation == token.generation else { return found.client }
-    _ = try transaction.connection.execute(
-      """
-      UPDATE pairings SET confirmed = TRUE, last_used_at = ?
-      WHERE id = ? AND generation = ? AND NOT confirmed
-      """,
-      [.time(transaction.now), .text(device), .integer(token.generation)])
-    return found.client
   }
 
   func spendTicket(_ hash: [UInt8]) throws(DatabaseError) -> Bool {

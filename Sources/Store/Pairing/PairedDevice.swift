@@ -9,39 +9,48 @@ package struct PairedDevice: Sendable {
   /// `device_id` of its tokens.
   package let id: String
   let serverID: String
-  let generation: Int64
+  /// The place of its newest tokens.
+  let place: TokenPlace
   let pairedAt: Timestamp
-  /// When the newest generation was issued.
+  /// When the newest refresh token was issued.
   let rotatedAt: Timestamp
   let expiresAt: Timestamp
+
+  /// The same phone with other tokens.
+  func with(_ place: TokenPlace, rotatedAt: Timestamp, expiresAt: Timestamp) -> PairedDevice {
+    PairedDevice(
+      id: id, serverID: serverID, place: place, pairedAt: pairedAt, rotatedAt: rotatedAt,
+      expiresAt: expiresAt)
+  }
 
   /// When a refresh token expires.
   static func expiry(of refreshedAt: Timestamp, pairedAt: Timestamp) -> Timestamp {
     min(refreshedAt + PairingToken.Kind.refresh.lifetime, pairedAt + lifetime)
   }
 
-  /// A new access token of the newest generation.
+  /// A new access token.
   package func accessToken(by issuer: PairingIssuer, at now: Timestamp) -> SignedPairingToken {
     issuer.sign(
       PairingToken(
         .access, serverID: serverID, issuedAt: now,
-        nonce: PairingToken.nonce(ofGeneration: generation, issuer.randomBytes), deviceID: id))
+        nonce: PairingToken.nonce(at: place, issuer.randomBytes), deviceID: id))
   }
 
-  /// The refresh token of the newest generation. It depends only on the row and our keys, so that
+  /// The newest refresh token. It depends only on the row and our keys, so that
   /// the same token can be made again.
   package func refreshToken(by issuer: PairingIssuer) -> SignedPairingToken {
-    let rest = hmacSHA256("pairing refresh\n\(id)\n\(generation)", with: issuer.keys.newest)
+    let rest = hmacSHA256(
+      "pairing refresh\n\(id)\n\(place.generation)\n\(place.branch)", with: issuer.keys.newest)
     return issuer.sign(
       PairingToken(
         .refresh, serverID: serverID, issuedAt: rotatedAt, expiresAt: expiresAt,
-        nonce: PairingToken.nonce(ofGeneration: generation, rest), deviceID: id))
+        nonce: PairingToken.nonce(at: place, rest), deviceID: id))
   }
 }
 
 /// The result of presenting a phone's refresh token.
 package enum PairingRefresh: Sendable {
-  /// A successor was issued, or the same successor is handed out again.
+  /// A successor was issued, or the newest one is handed out again.
   case refreshed(PairedDevice)
   /// Another call has just refreshed; nothing has changed.
   case tooLate

@@ -17,7 +17,8 @@ package struct PairedDevices: Sendable {
     let now = records.now
     guard token.kind == .pairing, !token.hasExpired(at: now) else { return nil }
     let device = PairedDevice(
-      id: id, serverID: token.serverID, generation: 1, pairedAt: now, rotatedAt: now,
+      id: id, serverID: token.serverID, place: TokenPlace(generation: 1, branch: 0), pairedAt: now,
+      rotatedAt: now,
       expiresAt: PairedDevice.expiry(of: now, pairedAt: now))
     return try records.transaction { transaction in
       guard try transaction.pairedDevices.spend(token) else { return nil }
@@ -37,7 +38,7 @@ package struct PairedDevices: Sendable {
     }
   }
 
-  /// Handles a phone's refresh token as ``RefreshFamily/verdict(on:at:)`` decides.
+  /// Handles a phone's refresh token as ``RefreshFamily/verdict(on:from:at:)`` decides.
   ///
   /// - Throws: ``RateLimited`` at more than 30 rotations an hour.
   package func refresh(_ token: PairingToken) throws -> PairingRefresh {
@@ -48,11 +49,18 @@ package struct PairedDevices: Sendable {
     return try records.repeatingLostRaces { transaction in
       let statements = transaction.pairedDevices
       guard let family = try statements.find(id, of: token.serverID) else { return .dead }
-      switch family.tokens.verdict(on: token.generation, at: now) {
-      case .rotate:
-        guard now < family.device.pairedAt + PairedDevice.lifetime else { return .dead }
-        return .refreshed(try statements.rotate(family.device))
-      case .sameAgain: return .refreshed(family.device)
+      let device = family.device
+      let newest = family.tokens.newest
+      let verdict = family.tokens.verdict(
+        on: token.place, from: records.origin.refreshNetwork, at: now)
+      switch verdict {
+      case .rotate, .branch:
+        guard now < device.pairedAt + PairedDevice.lifetime else { return .dead }
+        if case .rotate = verdict {
+          return .refreshed(try statements.rotate(device, with: newest))
+        }
+        return .refreshed(try statements.branch(device, of: newest))
+      case .sameAgain: return .refreshed(try statements.answerAgain(device, at: newest))
       case .dead: return .dead
       case .tooLate:
         try transaction.audit.write(
@@ -62,6 +70,14 @@ package struct PairedDevices: Sendable {
         _ = try statements.end(id, because: .reuse)
         return .dead
       }
+    }
+  }
+
+  /// Ends the pairing of an access token of a dead branch: the phone or a thief has used what the other
+  /// one's refresh replaced.
+  func endCopied(_ id: String) throws {
+    _ = try records.transaction { transaction in
+      try transaction.pairedDevices.end(id, because: .reuse)
     }
   }
 
@@ -153,42 +169,96 @@ struct PairedDeviceStatements: ~Copyable {
   ) throws(DatabaseError) -> (device: PairedDevice, tokens: RefreshFamily)? {
     try transaction.connection.row(
       """
-      SELECT p.generation, p.confirmed, p.rotated_at, p.expires_at, p.ended_at, p.paired_at,
-        IF(p.confirmed, GREATEST(p.rotated_at, p.last_used_at), p.rotated_at)
+      SELECT p.generation, p.branch, p.first_branch, p.confirmed, p.rotated_at, p.expires_at,
+        p.ended_at, p.paired_at, IF(p.confirmed, GREATEST(p.rotated_at, p.last_used_at), p.rotated_at),
+        p.rotated_from, COALESCE(p.answered_at, p.rotated_at)
       FROM pairings p JOIN pairing_server s ON s.server_id = ? WHERE p.id = ?
       """,
       [.text(serverID), .text(id)]
     ) { row in
+      let newest = NewestTokens(
+        generation: row.integer(0), branch: row.integer(1), firstBranch: row.integer(2))
       let device = PairedDevice(
-        id: id, serverID: serverID, generation: row.integer(0), pairedAt: row.timestamp(5),
-        rotatedAt: row.timestamp(2), expiresAt: row.timestamp(3))
+        id: id, serverID: serverID,
+        place: TokenPlace(generation: newest.generation, branch: newest.branch),
+        pairedAt: row.timestamp(7), rotatedAt: row.timestamp(4), expiresAt: row.timestamp(5))
       return (
         device,
         RefreshFamily(
-          generation: device.generation, isConfirmed: row.boolean(1), changedAt: row.timestamp(6),
-          isAlive: row.isNull(4))
+          newest: newest, isConfirmed: row.boolean(3), answeredAt: row.timestamp(10),
+          changedAt: row.timestamp(8), network: row.text(9), isAlive: row.isNull(6))
       )
     }
   }
 
+  /// Makes a successor of the newest refresh token.
+  ///
   /// - Throws: ``LostRace``; ``RateLimited``.
-  fileprivate func rotate(_ device: PairedDevice) throws -> PairedDevice {
+  fileprivate func rotate(
+    _ device: PairedDevice, with newest: NewestTokens
+  ) throws -> PairedDevice {
     let now = transaction.now
-    let expiresAt = PairedDevice.expiry(of: now, pairedAt: device.pairedAt)
+    let expiresAt = PairedDevice.expiry(of: now, pairedAt: device.pairedAt.past(at: now))
     let rotated = try transaction.connection.execute(
       """
-      UPDATE pairings
-      SET generation = generation + 1, confirmed = FALSE, rotated_at = ?, expires_at = ?
-      WHERE id = ? AND generation = ? AND ended_at IS NULL
+      UPDATE pairings SET generation = generation + 1, first_branch = branch, confirmed = FALSE,
+        rotated_from = ?, rotated_at = ?, answered_at = NULL, expires_at = ?
+      WHERE id = ? AND generation = ? AND branch = ? AND ended_at IS NULL
       """,
-      [.time(now), .time(expiresAt), .text(device.id), .integer(device.generation)])
+      [
+        .text(transaction.origin.refreshNetwork), .time(now), .time(expiresAt), .text(device.id),
+        .integer(newest.generation), .integer(newest.branch),
+      ])
     guard rotated == 1 else { throw LostRace() }
     try transaction.limits.count(.rotations, of: device.id)  // after the race, as sessions do
     try transaction.audit.write(
-      .refreshed, device: device.id, detail: "generation \(device.generation + 1)")
-    return PairedDevice(
-      id: device.id, serverID: device.serverID, generation: device.generation + 1,
-      pairedAt: device.pairedAt, rotatedAt: now, expiresAt: expiresAt)
+      .refreshed, device: device.id, detail: "generation \(newest.generation + 1)")
+    return device.with(
+      TokenPlace(generation: newest.generation + 1, branch: newest.branch), rotatedAt: now,
+      expiresAt: expiresAt)
+  }
+
+  /// Gives out the newest refresh token again, as sessions do.
+  fileprivate func answerAgain(
+    _ device: PairedDevice, at newest: NewestTokens
+  ) throws(DatabaseError) -> PairedDevice {
+    _ = try transaction.connection.execute(
+      "UPDATE pairings SET answered_at = ? WHERE id = ? AND generation = ? AND branch = ?",
+      [
+        .time(transaction.now), .text(device.id), .integer(newest.generation),
+        .integer(newest.branch),
+      ])
+    try transaction.audit.write(
+      .refreshRepeated, device: device.id,
+      detail: "generation \(newest.generation), the same tokens")
+    return device
+  }
+
+  /// Makes another successor of the refresh token before the newest, which dies.
+  ///
+  /// - Throws: ``LostRace``, also if the newest has been used meanwhile.
+  fileprivate func branch(
+    _ device: PairedDevice, of newest: NewestTokens
+  ) throws -> PairedDevice {
+    let now = transaction.now
+    let expiresAt = PairedDevice.expiry(of: now, pairedAt: device.pairedAt.past(at: now))
+    let branched = try transaction.connection.execute(
+      """
+      UPDATE pairings SET branch = branch + 1, rotated_from = ?, rotated_at = ?, answered_at = NULL,
+        expires_at = ?
+      WHERE id = ? AND generation = ? AND branch = ? AND NOT confirmed AND ended_at IS NULL
+      """,
+      [
+        .text(transaction.origin.refreshNetwork), .time(now), .time(expiresAt), .text(device.id),
+        .integer(newest.generation), .integer(newest.branch),
+      ])
+    guard branched == 1 else { throw LostRace() }
+    try transaction.audit.write(
+      .refreshRepeated, device: device.id,
+      detail: "generation \(newest.generation), other tokens: \(newest.lateAnswers + 1) of 10")
+    return device.with(
+      TokenPlace(generation: newest.generation, branch: newest.branch + 1), rotatedAt: now,
+      expiresAt: expiresAt)
   }
 
   /// - Returns: false if no living pairing has this id.

@@ -144,17 +144,30 @@ extension PairingToken {
   }
 }
 
-/// The nonces of a paired phone's tokens begin with the generation of its refresh tokens, in four
-/// bytes. So each token shows its generation.
+/// The nonces of a paired phone's tokens show the place of the token: the generation of its refresh tokens in
+/// four bytes, a mark, and the branch in three bytes. Tokens from before tokens had branches have no mark, and
+/// the branch 0.
 extension PairingToken {
-  static func nonce(ofGeneration generation: Int64, _ rest: some Sequence<UInt8>) -> String {
-    let bytes = withUnsafeBytes(of: UInt32(truncatingIfNeeded: generation).bigEndian) { Array($0) }
-    return base64URLEncoded(Array((bytes + rest).prefix(idSize)))
+  private static let branchMark: [UInt8] = [0xb7, 0x2a, 0x9d]
+
+  static func nonce(at place: TokenPlace, _ rest: some Sequence<UInt8>) -> String {
+    func bytes(_ number: Int64) -> [UInt8] {
+      withUnsafeBytes(of: UInt32(truncatingIfNeeded: number).bigEndian) { Array($0) }
+    }
+    var nonce = bytes(place.generation) + branchMark
+    nonce += bytes(place.branch).dropFirst()
+    nonce += rest
+    return base64URLEncoded(Array(nonce.prefix(idSize)))
   }
 
-  /// The generation of an access or a refresh token.
-  var generation: Int64 {
-    (base64URLDecoded(nonce) ?? []).prefix(4).reduce(0) { $0 << 8 | Int64($1) }
+  /// The place of an access or a refresh token.
+  var place: TokenPlace {
+    let bytes = base64URLDecoded(nonce) ?? []
+    func number(_ bytes: ArraySlice<UInt8>) -> Int64 { bytes.reduce(0) { $0 << 8 | Int64($1) } }
+    let isMarked = bytes.dropFirst(4).starts(with: Self.branchMark)
+    return TokenPlace(
+      generation: number(bytes.prefix(4)),
+      branch: isMarked ? number(bytes.dropFirst(7).prefix(3)) : 0)
   }
 }
 

@@ -24,10 +24,10 @@ package struct DevicePreferences: Sendable {
           throw Refusal.sessionEnded
         }
         // Needs further statements, whose failure must not be that of the other callers.
-        if caller.username != nil || row.session.isFirstUse(by: caller) {
+        if row.session.needsStatements(for: caller, at: records.now) {
           return try find(of: caller)
         }
-        try row.session.checkCredential(of: caller, at: records.now)
+        try row.session.checkBranch(of: caller)
         return row.preferences
       }
     }
@@ -99,9 +99,9 @@ struct PreferencesStatements: ~Copyable {
     try row(
       of: caller,
       """
-      SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
-        p.push_enabled, p.push_token, p.preferred_models, p.archive_cache_quota_mb,
-        p.last_updated_at, p.version
+      SELECT s.device_id, s.generation, s.confirmed, s.branch, s.first_branch, d.credential_hash,
+        d.credential_expires_at, d.old_credential_hash, d.old_credential_expires_at, p.push_enabled,
+        p.push_token, p.preferred_models, p.archive_cache_quota_mb, p.last_updated_at, p.version
       FROM sessions s
       JOIN devices d ON d.id = s.device_id
       JOIN device_preferences p ON p.device_id = d.id
@@ -118,9 +118,9 @@ struct PreferencesStatements: ~Copyable {
     try row(
       of: caller,
       """
-      SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
-        p.push_enabled, p.push_token, p.preferred_models, p.archive_cache_quota_mb,
-        p.last_updated_at, p.version, p.last_write_digest, p.last_write_base, d.platform
+      SELECT s.device_id, s.generation, s.confirmed, s.branch, s.first_branch, d.credential_hash,
+        d.credential_expires_at, d.old_credential_hash, d.old_credential_expires_at, p.push_enabled,
+        p.push_token, p.preferred_models, p.archive_cache_quota_mb, p.last_updated_at, p.version, p.last_write_digest, p.last_write_base, d.platform
       FROM sessions s
       JOIN devices d ON d.id = s.device_id
       JOIN device_preferences p ON p.device_id = d.id
@@ -151,9 +151,9 @@ struct PreferencesStatements: ~Copyable {
     return try transaction.connection.rows(
       """
       SET STATEMENT eq_range_index_dive_limit = 1 FOR
-      SELECT s.device_id, s.generation, s.confirmed, d.credential_hash, d.credential_expires_at,
-        p.push_enabled, p.push_token, p.preferred_models, p.archive_cache_quota_mb,
-        p.last_updated_at, p.version, s.id
+      SELECT s.device_id, s.generation, s.confirmed, s.branch, s.first_branch, d.credential_hash,
+        d.credential_expires_at, d.old_credential_hash, d.old_credential_expires_at, p.push_enabled,
+        p.push_token, p.preferred_models, p.archive_cache_quota_mb, p.last_updated_at, p.version, s.id
       FROM sessions s
       JOIN devices d ON d.id = s.device_id
       JOIN device_preferences p ON p.device_id = d.id
@@ -161,7 +161,7 @@ struct PreferencesStatements: ~Copyable {
         AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
       """, keys + [.time(transaction.now)]
     ) { row in
-      let sessionID = row.text(11)
+      let sessionID = row.text(15)
       let accountID = callers.first { $0.sessionID == sessionID }?.accountID ?? ""
       return (sessionID, LiveSession(row: row), Preferences(row: row, accountID: accountID))
     }
@@ -237,13 +237,13 @@ extension Transaction {
 }
 
 extension Preferences {
-  /// The columns device_id, of device_preferences from push_enabled to version: 0, and 5 to 10.
+  /// The columns device_id, of device_preferences from push_enabled to version: 0, and 9 to 14.
   fileprivate init(row: borrowing Row, accountID: String) {
-    let version = row.integer(10)
+    let version = row.integer(14)
     self.init(
-      push: version == 0 ? .unnamed : Push(rawValue: row.integer(5)) ?? .on,
-      pushToken: row.optionalText(6), preferredModels: row.bytes(7),
-      archiveCacheQuota: row.integer(8), lastUpdatedAt: row.timestamp(9), deviceID: row.text(0),
+      push: version == 0 ? .unnamed : Push(rawValue: row.integer(9)) ?? .on,
+      pushToken: row.optionalText(10), preferredModels: row.bytes(11),
+      archiveCacheQuota: row.integer(12), lastUpdatedAt: row.timestamp(13), deviceID: row.text(0),
       accountID: accountID, version: version)
   }
 }
@@ -257,8 +257,8 @@ private struct StoredPreferences {
 
   init(row: borrowing Row, accountID: String) {
     preferences = Preferences(row: row, accountID: accountID)
-    lastWriteDigest = row.isNull(11) ? nil : row.bytes(11)
-    lastWriteBase = row.isNull(12) ? nil : row.integer(12)
-    platform = DevicePlatform(row: row, 13)
+    lastWriteDigest = row.isNull(15) ? nil : row.bytes(15)
+    lastWriteBase = row.isNull(16) ? nil : row.integer(16)
+    platform = DevicePlatform(row: row, 17)
   }
 }

@@ -96,7 +96,7 @@ extension Transaction {
   var audit: AuditStatements { AuditStatements(transaction: Transaction(sharing: self)) }
 }
 
-/// A refusal that leaves an audit row although its transaction was rolled back.
+/// A refusal that writes an audit row, or another change, although its transaction was rolled back.
 package protocol AuditedRefusal: Error {
   func writeAudit(in records: Records) throws
 }

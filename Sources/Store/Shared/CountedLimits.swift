@@ -12,12 +12,12 @@ package struct CountedLimit: Sendable {
   package let freeAt: Timestamp
 
   /// The columns name, subject, hits, allowed, window_started_at, window_seconds, in that order from 0.
-  fileprivate init(row: borrowing Row) {
+  fileprivate init(row: borrowing Row, at now: Timestamp) {
     name = row.text(0)
     subject = row.text(1)
     hits = row.integer(2)
     allowed = row.integer(3)
-    freeAt = row.timestamp(4) + .seconds(row.integer(5))
+    freeAt = row.timestamp(4).past(at: now) + .seconds(row.integer(5))
   }
 }
 
@@ -102,7 +102,7 @@ package struct CountedLimits: Sendable {
           FROM rate_limits WHERE name = ? AND subject = ? AND hits >= allowed
           """,
           [.text(limit.name), .text(subject)]
-        ) { row in CountedLimit(row: row) }
+        ) { row in CountedLimit(row: row, at: transaction.now) }
       }.filter { $0.freeAt > records.now }
     }
   }
@@ -149,7 +149,7 @@ private struct CountedLimitStatements: ~Copyable {
       [
         .time(now - Duration.day), .time(now), .boolean(isUsedUp), .integer(Int64(limit)),
       ]
-    ) { row in CountedLimit(row: row) }
+    ) { row in CountedLimit(row: row, at: transaction.now) }
   }
 
   func list(
@@ -166,7 +166,7 @@ private struct CountedLimitStatements: ~Copyable {
         .text(name), .text(subject ?? ""), .text(subject.map(lastSubject) ?? "\u{10FFFF}"),
         .time(transaction.now), .boolean(isUsedUp), .integer(Int64(limit)),
       ]
-    ) { row in CountedLimit(row: row) }
+    ) { row in CountedLimit(row: row, at: transaction.now) }
   }
 }
 

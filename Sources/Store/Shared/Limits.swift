@@ -30,14 +30,45 @@ package struct Limit: Sendable {
   /// The maximum of the column.
   private static let most = Int64(UInt32.max)
 
-  fileprivate func exceeded(since startedAt: Timestamp, at now: Timestamp) -> RateLimited {
-    RateLimited(retryAfter: max(.seconds(1), startedAt + window - now))
+  /// The refusal of a hit of a window that is used up.
+  func exceeded(by subject: String, since startedAt: Timestamp, at now: Timestamp) -> RateLimited {
+    RateLimited(
+      retryAfter: max(.seconds(1), startedAt.past(at: now) + window - now),
+      future: startedAt < now ? [] : [RateLimited.Window(limit: name, subject: subject)])
   }
 }
 
 /// The limit is used up; it is free again after `retryAfter`.
 package struct RateLimited: Error, Equatable {
   package let retryAfter: Duration
+  /// The windows that may begin in the future, because the clock was set back.
+  var future: [Window] = []
+
+  struct Window {
+    let limit: String
+    let subject: String
+  }
+
+  package static func == (a: RateLimited, b: RateLimited) -> Bool { a.retryAfter == b.retryAfter }
+}
+
+extension RateLimited: AuditedRefusal {
+  /// Lets windows that begin in the future begin now. The transaction of the refused hit was rolled back.
+  package func writeAudit(in records: Records) throws {
+    if future.isEmpty { return }
+    try records.transaction { transaction in
+      for window in future {
+        _ = try transaction.connection.execute(
+          """
+          UPDATE rate_limits SET window_started_at = ?
+          WHERE name = ? AND subject = ? AND window_started_at > ?
+          """,
+          [
+            .time(records.now), .text(window.limit), .text(window.subject), .time(records.now),
+          ])
+      }
+    }
+  }
 }
 
 /// Statements on `rate_limits`.
@@ -53,7 +84,7 @@ struct LimitStatements: ~Copyable {
   func count(_ limit: Limit, of subject: String) throws -> Int64 {
     let window = try add(1, to: limit, of: subject)
     if window.hits > limit.allowed {
-      throw limit.exceeded(since: window.startedAt, at: transaction.now)
+      throw limit.exceeded(by: subject, since: window.startedAt, at: transaction.now)
     }
     return window.hits
   }
@@ -65,7 +96,7 @@ struct LimitStatements: ~Copyable {
   func count(_ limit: Limit, of subject: String, times hits: Int64) throws {
     let window = try add(hits, to: limit, of: subject)
     if window.hits > limit.allowed, window.hits > hits {
-      throw limit.exceeded(since: window.startedAt, at: transaction.now)
+      throw limit.exceeded(by: subject, since: window.startedAt, at: transaction.now)
     }
   }
 
@@ -78,7 +109,8 @@ struct LimitStatements: ~Copyable {
     try add(hits, to: limit, of: subject).hits <= limit.allowed
   }
 
-  /// Counts hits, also over the limit.
+  /// Counts hits, also over the limit. A window that began in the future begins now: the clock was set
+  /// back.
   private func add(
     _ count: Int64, to limit: Limit, of subject: String
   ) throws(DatabaseError) -> (hits: Int64, startedAt: Timestamp) {
@@ -89,7 +121,8 @@ struct LimitStatements: ~Copyable {
       INSERT INTO rate_limits (name, subject, window_started_at, window_seconds, hits, allowed)
       VALUES (?, ?, ?, ?, ?, ?)
       ON DUPLICATE KEY UPDATE hits = IF(window_started_at <= ?, VALUES(hits), hits + VALUES(hits)),
-        window_started_at = IF(window_started_at <= ?, VALUES(window_started_at), window_started_at),
+        window_started_at = IF(window_started_at <= ?, VALUES(window_started_at),
+          LEAST(window_started_at, VALUES(window_started_at))),
         window_seconds = VALUES(window_seconds), allowed = VALUES(allowed)
       RETURNING hits, window_started_at
       """,

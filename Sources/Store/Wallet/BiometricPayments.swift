@@ -42,7 +42,7 @@ extension Payments {
       let outcome = try transaction.payments.confirm(
         confirmation, of: attempt.challenge, by: .biometric, of: caller, on: key.deviceID)
       guard case .confirmed = outcome else { throw RolledBack(outcome: outcome) }
-      if key.trustedAt > transaction.now { try transaction.biometrics.trust(key) }
+      if !key.isTrusted(at: transaction.now) { try transaction.biometrics.trust(key) }
       return outcome
     }
   }
@@ -57,14 +57,14 @@ extension Payments {
         let key = try transaction.biometrics.keys(on: clientDeviceID)
           .first(where: { $0.deviceID == session.deviceID })
       else { throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(.unknownKey)) }
-      guard try key.trustedAt <= transaction.now || transaction.sessions.hasFreshProof(caller)
+      guard try key.isTrusted(at: transaction.now) || transaction.sessions.hasFreshProof(caller)
       else {
         throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(.keyTooNew))
       }
-      let known = caller.credentialHash == nil ? .stranger : KnownDevice.proven(id: key.deviceID)
-      if let rest = try transaction.biometrics.lock(of: [key], for: known) {
-        throw RateLimited(retryAfter: rest)
-      }
+      let known =
+        session.isShown(by: caller, at: records.now)
+        ? KnownDevice.proven(id: key.deviceID) : .stranger
+      if let lock = try transaction.biometrics.lock(of: [key], for: known) { throw lock }
       switch try transaction.payments.countTry(of: confirmation, by: caller) {
       case .counted(let challenge):
         let tries = try transaction.biometrics.countTries(with: [key], by: known)

@@ -160,7 +160,7 @@ import Testing
   @Test func aRefusedCredentialIsAudited() throws {
     try withApplication { site in
       let ann = try site.signUp()
-      let other = try site.registerDevice()
+      let other = try site.registerDevice("device-2")
       #expect(site.summary(ann.accessToken, credential: other).status == 401)
       #expect(rows(site, "credential_refused") == row(ann.accountID, deviceID(site)))
     }

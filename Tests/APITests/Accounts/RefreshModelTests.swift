@@ -17,19 +17,28 @@ import Testing
       var accessExpiresAt: Timestamp
     }
 
-    enum Expected { case rotated, same, conflict, limited, dead, reuse }
+    enum Expected { case rotated, same, branch, conflict, limited, dead, reuse }
 
     let createdAt: Timestamp
     var generations: [Generation]
     var isConfirmed = false
-    /// When the newest generation was made or first used.
+    /// When the newest tokens were made.
+    var madeAt: Timestamp
+    /// When the newest tokens were made or first used.
     var changedAt: Timestamp
+    /// The network that asked for the newest tokens.
+    var network = ""
+    /// The answers of this generation that were given again, and are dead.
+    var lateAnswers = 0
+    /// Tokens of dead branches, the newest last.
+    var dead: [Generation] = []
     var hasEnded = false
     var rotations = 0
     var windowBegan: Timestamp?
 
     init(_ tokens: SignedIn, at now: Timestamp) {
       createdAt = now
+      madeAt = now
       changedAt = now
       generations = [
         Generation(
@@ -43,13 +52,13 @@ import Testing
     }
 
     /// The expected result of a refresh with the token `back` generations before the newest.
-    func expected(back: Int, at now: Timestamp) -> Expected {
+    func expected(back: Int, from network: String, at now: Timestamp) -> Expected {
       let presented = generations[generations.count - 1 - back]
       guard isAlive(at: now), presented.expiresAt > now else { return .dead }
       let age = now - changedAt
       if back == 0 { return hasRotationsLeft(at: now) ? .rotated : .limited }
-      if back == 1, !isConfirmed { return .same }
-      if back == 1, age <= .seconds(10) { return .same }
+      if back == 1, now - madeAt <= .seconds(10), network == self.network { return .same }
+      if back == 1, !isConfirmed { return lateAnswers < 10 ? .branch : .reuse }
       return age <= .seconds(60) ? .conflict : .reuse
     }
 
@@ -58,15 +67,29 @@ import Testing
       return rotations < 30
     }
 
-    mutating func rotate(_ answer: Answer, at now: Timestamp) throws {
+    mutating func rotate(_ answer: Answer, from network: String, at now: Timestamp) throws {
       if let began = windowBegan, now - began < .seconds(3600) {
         rotations += 1
       } else {
         windowBegan = now
         rotations = 1
       }
+      lateAnswers = 0
+      try append(answer, from: network, at: now)
+    }
+
+    mutating func branch(_ answer: Answer, from network: String, at now: Timestamp) throws {
+      lateAnswers += 1
+      dead.append(generations.removeLast())
+      try append(answer, from: network, at: now)
+    }
+
+    private mutating func append(
+      _ answer: Answer, from network: String, at now: Timestamp
+    ) throws {
       isConfirmed = false
-      changedAt = now
+      (madeAt, changedAt) = (now, now)
+      self.network = network
       generations.append(
         Generation(
           refreshToken: try #require(answer.refreshToken),
@@ -104,7 +127,8 @@ import Testing
       if families.isEmpty || !isIn && Int.random(in: 0...3, using: &chance) == 0 { try signIn() }
       switch Int.random(in: 0..<100, using: &chance) {
       case ..<30: pass()
-      case ..<55: use(.random(in: 0...1, using: &chance))
+      case ..<32: useDead(.random(in: 0...1, using: &chance))
+      case ..<50: use(.random(in: 0...1, using: &chance))
       default: try refresh(.random(in: 0...1, using: &chance))
       }
     }
@@ -128,21 +152,39 @@ import Testing
       }
     }
 
+    /// Uses the access token of a branch that has just died: it ends the session.
+    private mutating func useDead(_ index: Int) {
+      let family = families[index]
+      guard family.lateAnswers > 0, family.isAlive(at: site.now), let dead = family.dead.last,
+        dead.accessExpiresAt > site.now
+      else { return }
+      #expect(site.summary(dead.accessToken).status == 401, "step \(step)")
+      families[index].hasEnded = true
+      seen[.reuse, default: 0] += 1
+    }
+
     private mutating func refresh(_ index: Int) throws {
       let now = site.now
       let steps = [0, 0, 0, 1, 1, 1, 1, 2, 3].randomElement(using: &chance)!
       let back = min(steps, families[index].generations.count - 1)
       let newest = families[index].generations.count - 1
-      let expected = families[index].expected(back: back, at: now)
+      let number = Int.random(in: 0...4, using: &chance) / 4
+      let network = "10.0.\(number).0/24"
+      let expected = families[index].expected(back: back, from: network, at: now)
       seen[expected, default: 0] += 1
       let answer = site.refresh(
         families[index].generations[newest - back].refreshToken,
-        address: "10.0.\(step / 250).\(step % 250)")
+        address: "10.0.\(number).\(step % 250)")
       let note = "step \(step): family \(index), g-\(back), \(expected), \(answer.text)"
       switch expected {
       case .rotated:
         try #require(answer.status == 200, "\(note)")
-        try families[index].rotate(answer, at: now)
+        try families[index].rotate(answer, from: network, at: now)
+      case .branch:
+        #expect(answer.status == 200, "\(note)")
+        try families[index].branch(answer, from: network, at: now)
+        let (dead, living) = (families[index].dead.last, families[index].generations[newest])
+        #expect(dead?.refreshToken != living.refreshToken)
       case .same:
         #expect(answer.status == 200, "\(note)")
         #expect(answer.refreshToken == families[index].generations[newest].refreshToken, "\(note)")
@@ -163,7 +205,7 @@ import Testing
     try withApplication { site in
       var walk = Walk(site, seed: seed)
       for _ in 1...500 { try walk.takeStep() }
-      for outcome in [Family.Expected.rotated, .same, .conflict, .reuse, .dead] {
+      for outcome in [Family.Expected.rotated, .same, .branch, .conflict, .reuse, .dead] {
         #expect(walk.seen[outcome, default: 0] > 2, "\(outcome) in \(walk.seen)")
       }
     }

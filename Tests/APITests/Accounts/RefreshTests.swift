@@ -11,7 +11,7 @@ import Testing
 @Suite struct RefreshTests {
   static let deadText = "Invalid or expired refresh token"
 
-  enum Outcome { case rotated, same, tooLate, reuse }
+  enum Outcome { case rotated, same, branch, tooLate, reuse }
 
   struct Case: Sendable, CustomTestStringConvertible {
     /// The number of generations before the newest.
@@ -30,14 +30,21 @@ import Testing
     }
   }
 
+  /// All of a family but when its tokens were given out again.
+  private static let family = """
+    SELECT generation, branch, first_branch, confirmed, rotated_at, rotated_from, expires_at, ended_at
+    FROM sessions
+    """
+
   static let table = [
     Case(0, confirmed: false, .zero, .rotated), Case(0, confirmed: true, .zero, .rotated),
     Case(0, confirmed: false, .seconds(3600), .rotated),
     Case(0, confirmed: true, .seconds(86_400 * 29), .rotated),
-    Case(1, confirmed: false, .zero, .same), Case(1, confirmed: false, .seconds(30), .same),
-    Case(1, confirmed: false, .seconds(61), .same),
-    Case(1, confirmed: false, .seconds(86_400 * 29), .same),
-    Case(1, confirmed: true, .zero, .same), Case(1, confirmed: true, .seconds(10), .same),
+    Case(1, confirmed: false, .zero, .same), Case(1, confirmed: false, .seconds(10), .same),
+    Case(1, confirmed: false, .milliseconds(10_001), .branch),
+    Case(1, confirmed: false, .seconds(61), .branch),
+    Case(1, confirmed: false, .seconds(86_400 * 29), .branch),
+    Case(1, confirmed: true, .zero, .same), Case(1, confirmed: true, .seconds(9), .same),
     Case(1, confirmed: true, .milliseconds(10_001), .tooLate),
     Case(1, confirmed: true, .seconds(60), .tooLate),
     Case(1, confirmed: true, .milliseconds(60_001), .reuse),
@@ -68,9 +75,9 @@ import Testing
         "SELECT IF(confirmed, last_used_at, rotated_at) FROM sessions JOIN devices d ON d.id = device_id"
       )
       site.advance(to: change + row.age)
-      let before = site.sql("SELECT * FROM sessions")
+      let before = site.sql(Self.family)
       let answer = site.refresh(tokens[tokens.count - 1 - row.back])
-      let after = site.sql("SELECT * FROM sessions")
+      let after = site.sql(Self.family)
       let generation = site.sql("SELECT generation FROM sessions")
       switch row.outcome {
       case .rotated:
@@ -81,6 +88,12 @@ import Testing
         #expect(answer.status == 200)
         #expect(answer.refreshToken == tokens.last)
         #expect(after == before)
+      case .branch:
+        #expect(answer.status == 200)
+        #expect(!tokens.contains(try #require(answer.refreshToken)))
+        #expect(generation == "4")
+        #expect(site.sql("SELECT branch FROM sessions") == "1")
+        tokens.append(try #require(answer.refreshToken))
       case .tooLate:
         #expect(answer.isError(409, "conflict"), "\(answer.text)")
         #expect(after == before)
@@ -114,12 +127,13 @@ import Testing
     try withApplication { site in
       let ann = try site.signUp()
       let first = site.refresh(ann.refreshToken)
-      site.advance(by: .seconds(3600))
-      #expect(site.summary(try #require(first.accessToken)).status == 401)
+      site.advance(by: .seconds(9))
       let again = site.refresh(ann.refreshToken)
       #expect(again.refreshToken == first.refreshToken)
-      site.advance(by: .seconds(3599))
+      #expect(again.accessToken != first.accessToken)
+      #expect(site.summary(try #require(first.accessToken)).status == 200)
       #expect(site.summary(try #require(again.accessToken)).status == 200)
+      #expect(site.count("audit_log WHERE event = 'refresh_repeated'") == 1)
     }
   }
 
@@ -127,7 +141,7 @@ import Testing
     try withApplication { site in
       let ann = try site.signUp()
       let second = site.refresh(ann.refreshToken)
-      site.advance(by: .seconds(30))
+      site.advance(by: .seconds(5))
       #expect(site.summary(ann.accessToken).status == 200)
       #expect(site.sql("SELECT generation, confirmed FROM sessions") == "2\t0")
       #expect(site.refresh(ann.refreshToken).refreshToken == second.refreshToken)
@@ -217,11 +231,11 @@ import Testing
       var token = try site.signUp().refreshToken
       for _ in 1...30 { token = try #require(site.refresh(token).refreshToken) }
       site.advance(by: .seconds(600))
-      let before = site.sql("SELECT * FROM sessions")
+      let before = site.sql(Self.family)
       let refused = site.refresh(token)
       #expect(refused.isError(429, "too_many_requests"), "\(refused.text)")
       #expect(refused.retryAfter == 3000)
-      #expect(site.sql("SELECT * FROM sessions") == before)
+      #expect(site.sql(Self.family) == before)
       let bob = try site.signUp(email: "bob@example.org")
       #expect(site.refresh(bob.refreshToken).status == 200)
       site.advance(by: .seconds(2999))

@@ -37,8 +37,8 @@ extension TestApplication {
 
   func pair() throws -> Paired { try Paired(exchange(pairingToken())) }
 
-  func refreshPairing(_ token: String) -> Answer {
-    send("POST", "/api/auth/refresh", #"{"refresh_token":"\#(token)"}"#)
+  func refreshPairing(_ token: String, address: String = "192.0.2.1") -> Answer {
+    send("POST", "/api/auth/refresh", #"{"refresh_token":"\#(token)"}"#, address: address)
   }
 
   func revokePairing(_ token: String) -> Answer {

@@ -67,6 +67,18 @@ import Testing
     }
   }
 
+  @Test func aTokenOfADeadBranchIsRefusedAndEndsItsSessionAlone() throws {
+    try withApplication { site in
+      let ann = try site.signUp()
+      let bob = try site.signUp(email: "bob@example.org", device: "device-2")
+      let dead = site.refresh(ann.refreshToken)
+      #expect(site.refresh(ann.refreshToken, address: "203.0.113.9").status == 200)
+      let requests = [read(dead.accessToken, id: "1"), read(bob.accessToken, id: "2")]
+      #expect(site.application.respond(toGroup: requests).map(\.status) == [401, 200])
+      #expect(site.sql("SELECT end_reason FROM sessions ORDER BY created_at, id") == "reuse\nNULL")
+    }
+  }
+
   @Test func theFirstUseOfATokenConfirmsIt() throws {
     try withApplication { site in
       let ann = try site.signUp()

@@ -20,11 +20,15 @@ struct Authority {
     "accounts": Permit(columns: ["name", "cards_version", "language"]),
     // A key that the bearer has set up may begin sessions, which prove nothing.
     "sessions": Permit(
-      columns: ["confirmed", "generation", "rotated_at", "expires_at", "ended_at", "end_reason"],
+      columns: [
+        "confirmed", "generation", "branch", "first_branch", "rotated_at", "rotated_from",
+        "expires_at", "ended_at", "end_reason",
+      ],
       mayAdd: { row, _ in row["proved_at"] == nil }),
     "devices": Permit(columns: [
       "name", "platform", "last_used_at", "revoked_at", "credential_hash", "credential_expires_at",
-      "credential_trusted_at",
+      "credential_trusted_at", "credential_number", "credential_made_at", "credential_made_for",
+      "old_credential_hash", "old_credential_expires_at", "old_credential_trusted_at",
     ]),
     "biometric_keys": Permit(
       mayAdd: { row, _ in row["trusted_at"]! > row["enrolled_at"]! }, mayRemove: true),

@@ -7,14 +7,33 @@ struct Leftovers {
   }
 
   func contain(_ change: RowChange) -> Bool {
+    if Self.isEndOfCopied(change) { return true }
     guard let columns = tables[change.table] else { return false }
     return columns == Self.anything
       || change.old != nil && change.new != nil && change.columns.isSubset(of: columns)
   }
 
+  /// Whether the change belongs to the end of a session or pairing whose token was copied: on every route, the
+  /// use of an access token of a dead branch is refused and ends it, and the owner gets a mail.
+  private static func isEndOfCopied(_ change: RowChange) -> Bool {
+    switch change.table {
+    case "sessions", "pairings":
+      change.new?["end_reason"] == "reuse"
+        && change.columns.isSubset(of: ["ended_at", "end_reason", "confirmed"])
+    case "outbox": change.old == nil && change.new?["kind"] == "refresh_reused"
+    case "address_changes": change.new == nil
+    default: false
+    }
+  }
+
   /// Changes before any comparison, and changes of a caller who is authenticated and then refused.
   private static let always: [String: Set<String>] = [
-    "sessions": ["confirmed"], "devices": ["last_used_at"],
+    "sessions": ["confirmed"],
+    // A credential has arrived when it is first shown.
+    "devices": [
+      "last_used_at", "old_credential_hash", "old_credential_expires_at",
+      "old_credential_trusted_at",
+    ],
     // Written before the cards are read, so that changes run one after another.
     "accounts": ["cards_version"],
     "phone_challenges": ["spent_at"], "passkey_challenges": ["spent_at"],

@@ -17,11 +17,13 @@ struct Possessions {
       found.append("address")
     }
     for device in rows("devices") {
-      let isOwnCredential = device["credential_hash"].map(known.credentialHashes.contains) ?? false
-      if isOwnCredential, device["revoked_at"] == nil,
-        hasEnded || isOver(device["credential_trusted_at"], at: site.now)
-      {
-        found.append("credential")
+      for kind in ["credential", "old_credential"] {
+        let isOwn = device["\(kind)_hash"].map(known.credentialHashes.contains) ?? false
+        if isOwn, device["revoked_at"] == nil,
+          hasEnded || isOver(device["\(kind)_trusted_at"], at: site.now)
+        {
+          found.append(kind)
+        }
       }
       if !actor.isBearer, device["name"] == ValueNames.thiefName { found.append("device's name") }
     }

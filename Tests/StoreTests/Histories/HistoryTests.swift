@@ -59,7 +59,13 @@ import Testing
     PlantedChange(
       .refreshes, "SET generation = generation + 1,", "SET generation = generation + 2,"),
     PlantedChange(
-      .refreshes, "id = ? AND generation = ? AND ended", "id = ? AND ? IS NOT NULL AND ended"),
+      .refreshes, "generation = ? AND branch = ? AND ended",
+      "? IS NOT NULL AND ? IS NOT NULL AND ended"),
+    PlantedChange(
+      .refreshes, "generation = ? AND branch = ? AND NOT",
+      "? IS NOT NULL AND ? IS NOT NULL AND NOT"),
+    PlantedChange(.refreshes, "SET branch = branch + 1,", "SET branch = branch + 2,"),
+    PlantedChange(.refreshes, "first_branch = branch, confirmed", "confirmed"),
     PlantedChange(
       .refreshes, "rotated_at = ?, expires_at = ?\n", "expires_at = ?, rotated_at = ?\n"),
   ]

@@ -51,11 +51,8 @@ enum SharedObjects: CaseIterable {
       INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
         SELECT UUID(), id, 'phone', 'phone', 'ios', '2020-01-01', '2020-01-01' FROM accounts
       """)
-    // All calls are at the same time: no token counts as copied.
-    let object = SharedObject(from: Int64(1)) { newest, presented -> Int64? in
-      if presented == newest { newest += 1 }
-      return presented >= newest - 1 ? newest : nil
-    }
+    // All calls are at the same time.
+    let object = SharedObject(from: RefreshState()) { state, call in state.refresh(call) }
     return try object.play(in: store, as: "responder", under: condition) { seed in
       store.sql(
         """
@@ -63,17 +60,51 @@ enum SharedObjects: CaseIterable {
         SELECT '\(Self.id(of: seed))', id, '2027-01-15', '2027-01-15', '2030-01-01', 'code' FROM devices
         """)
     } client: { seed, chance, call in
-      var known: Int64 = 1
+      var known = TokenPlace(generation: 1, branch: 0)
+      var before = known
       for _ in 0..<Int.random(in: 1...4, using: &chance) {
-        let presented = max(1, known - Int64.random(in: 0...1, using: &chance))
-        call(presented) { records in
-          let outcome = try records.sessions.refresh(
-            Self.id(of: seed), generation: presented, credentialHash: nil)
+        let presented = Bool.random(using: &chance) ? known : before
+        let isElsewhere = Int.random(in: 0..<4, using: &chance) == 0
+        call(RefreshCall(presented: presented, isElsewhere: isElsewhere)) { records in
+          let origin = Origin(
+            requestID: "request", address: isElsewhere ? "198.51.100.1" : "192.0.2.1")
+          let outcome = try records.database.records(at: records.now, from: origin).sessions
+            .refresh(Self.id(of: seed), at: presented, credentialHash: nil)
           guard case .refreshed(let session) = outcome else { return nil }
-          known = session.generation
-          return session.generation
+          (known, before) = (session.place, presented)
+          return session.place
         }
       }
+    }
+  }
+
+  private struct RefreshCall: Sendable {
+    let presented: TokenPlace
+    let isElsewhere: Bool
+  }
+
+  /// The rules of a family whose tokens are never used, at one instant.
+  private struct RefreshState: Hashable {
+    private var generation: Int64 = 1
+    private var branch: Int64 = 0
+    private var firstBranch: Int64 = 0
+    private var isElsewhere: Bool?
+    private var hasEnded = false
+
+    mutating func refresh(_ call: RefreshCall) -> TokenPlace? {
+      let steps = generation - call.presented.generation
+      if hasEnded || steps > 1 { return nil }
+      let isLiving =
+        call.presented.branch == branch || steps == 1 && call.presented.branch == firstBranch
+      guard isLiving, steps == 0 || isElsewhere == call.isElsewhere || branch < firstBranch + 10
+      else {
+        hasEnded = true
+        return nil
+      }
+      if steps == 0 { (generation, firstBranch) = (generation + 1, branch) }
+      if steps == 1, isElsewhere != call.isElsewhere { branch += 1 }
+      isElsewhere = call.isElsewhere
+      return TokenPlace(generation: generation, branch: branch)
     }
   }
 

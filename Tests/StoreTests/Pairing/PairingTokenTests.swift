@@ -158,14 +158,23 @@ import Testing
     }
   }
 
-  @Test func aTokenSaysItsGeneration() {
+  @Test(arguments: [0, 1, 10, 16_000_000] as [Int64])
+  func aTokenSaysItsPlace(branch: Int64) {
     for generation: Int64 in [1, 2, 255, 65_536, 4_000_000_000] {
-      let nonce = PairingToken.nonce(ofGeneration: generation, [UInt8](repeating: 7, count: 12))
+      let place = TokenPlace(generation: generation, branch: branch)
+      let nonce = PairingToken.nonce(at: place, [UInt8](repeating: 7, count: 12))
       let token = PairingToken(
         .access, serverID: nonce, issuedAt: Timestamp(seconds: 0), nonce: nonce, deviceID: "d")
       #expect(nonce.utf8.count == 16)
-      #expect(token.generation == generation)
+      #expect(token.place == place)
     }
+  }
+
+  @Test func aTokenFromBeforeTokensHadBranchesHasBranchZero() {
+    let nonce = base64URLEncoded([0, 0, 1, 2] + [UInt8](repeating: 7, count: 8))
+    let token = PairingToken(
+      .access, serverID: nonce, issuedAt: Timestamp(seconds: 0), nonce: nonce, deviceID: "d")
+    #expect(token.place == TokenPlace(generation: 258, branch: 0))
   }
 
   /// `SWITCHBOARD_FUZZ` sets the number of inputs; the default is 20,000.

@@ -118,14 +118,34 @@ import Testing
     }
   }
 
-  @Test func aClockThatGoesBackKeepsTheWindow() throws {
+  /// Otherwise the limit would last longer than its window, by as much as the clock was set back.
+  @Test func afterTheClockWasSetBackTheWindowBeginsNow() throws {
     try withStore { store throws in
       let database = store.database("responder")
       try Self.exhaust(database)
       #expect(
         try Self.hit(database, at: Self.start - .seconds(3600))
-          == RateLimited(retryAfter: .seconds(3660)))
-      #expect(store.sql("SELECT window_started_at FROM rate_limits") == "2026-11-18 11:06:40.000")
+          == RateLimited(retryAfter: .seconds(60)))
+      #expect(store.sql("SELECT window_started_at FROM rate_limits") == "2026-11-18 10:06:40.000")
+    }
+  }
+
+  /// The transaction of a refused hit is rolled back. The refusal moves the window in another one.
+  @Test func theRefusalMovesAWindowThatBeginsInTheFuture() throws {
+    try withStore { store throws in
+      let database = store.database("responder")
+      try Self.exhaust(database)
+      let records = database.records(at: Self.start - .seconds(3600), from: .companion)
+      do {
+        try records.transaction { transaction in
+          _ = try transaction.limits.count(Self.limit, of: "a")
+        }
+      } catch let refusal as RateLimited {
+        try refusal.writeAudit(in: records)
+      }
+      #expect(
+        store.sql("SELECT hits, window_started_at FROM rate_limits")
+          == "10\t2026-11-18 10:06:40.000")
     }
   }
 

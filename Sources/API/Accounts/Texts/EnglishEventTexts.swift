@@ -33,6 +33,8 @@ extension EventTexts {
       case .pushTokenRemoved: "Notifications were turned off on a device."
       case .pushTokenSet: "Notifications were turned on for a device."
       case .refreshRefused: "A sign-in was renewed twice at once, and one try was refused."
+      case .refreshRepeated:
+        "An app asked for a renewal again, as after a lost answer."
       case .refreshReuse: "A key was used a second time, so its device was signed out."
       case .refreshed: "A sign-in was renewed."
       case .signIn: "Somebody signed in."

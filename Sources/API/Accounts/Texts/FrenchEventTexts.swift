@@ -36,6 +36,8 @@ extension EventTexts {
       case .pushTokenSet: "Les notifications ont été activées pour un appareil."
       case .refreshRefused:
         "Une connexion a été renouvelée deux fois en même temps, et un essai a été refusé."
+      case .refreshRepeated:
+        "Une appli a redemandé un renouvellement, comme après une réponse perdue."
       case .refreshReuse:
         "Une clé a servi une seconde fois, et son appareil a donc été déconnecté."
       case .refreshed: "Une connexion a été renouvelée."

@@ -36,6 +36,8 @@ extension EventTexts {
       case .pushTokenSet: "Benachrichtigungen wurden für ein Gerät eingeschaltet."
       case .refreshRefused:
         "Eine Anmeldung wurde zweimal zugleich erneuert, und ein Versuch wurde abgelehnt."
+      case .refreshRepeated:
+        "Eine App hat eine Erneuerung noch einmal verlangt, wie nach einer verlorenen Antwort."
       case .refreshReuse:
         "Ein Schlüssel wurde ein zweites Mal benutzt, deshalb wurde sein Gerät abgemeldet."
       case .refreshed: "Eine Anmeldung wurde erneuert."

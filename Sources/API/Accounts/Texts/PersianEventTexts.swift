@@ -33,6 +33,8 @@ extension EventTexts {
       case .pushTokenRemoved: "اعلان‌ها در دستگاهی خاموش شدند."
       case .pushTokenSet: "اعلان‌ها برای دستگاهی روشن شدند."
       case .refreshRefused: "ورودی دو بار هم‌زمان تمدید شد و یکی از دو تلاش رد شد."
+      case .refreshRepeated:
+        "برنامه‌ای تمدید را دوباره خواست، مانند وقتی که پاسخی گم می‌شود."
       case .refreshReuse: "کلیدی برای بار دوم به کار رفت، پس دستگاه آن از حساب خارج شد."
       case .refreshed: "ورودی تمدید شد."
       case .signIn: "کسی وارد حساب شد."

@@ -36,6 +36,8 @@ extension EventTexts {
       case .pushTokenSet: "Se han activado las notificaciones para un dispositivo."
       case .refreshRefused:
         "Una sesión se ha renovado dos veces a la vez, y se ha rechazado un intento."
+      case .refreshRepeated:
+        "Una aplicación volvió a pedir una renovación, como tras una respuesta perdida."
       case .refreshReuse:
         "Una clave se ha usado por segunda vez, así que se ha cerrado la sesión de su dispositivo."
       case .refreshed: "Se ha renovado una sesión."
