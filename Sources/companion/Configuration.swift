@@ -21,6 +21,8 @@ struct Configuration {
   private let isAccountShared: Bool
   /// The responder's proxies; empty if this process does not know them.
   private let proxies: [String]
+  /// The word of the script `limit-connections`; nil at a shared host.
+  private let connectionLimit: String?
 
   /// - Throws: ``ConfigurationError`` that names everything missing or malformed.
   init(_ variables: Environment) throws {
@@ -34,6 +36,7 @@ struct Configuration {
       ? nil : environment.boxPublicKeys("SWITCHBOARD_COMPANION_PUBLIC_KEYS", "the responder's")
     proxies = (environment.optional("SWITCHBOARD_TRUSTED_PROXIES") ?? "").split(separator: ",")
       .map { String($0).trimmed }
+    connectionLimit = environment.optional("SWITCHBOARD_CONNECTION_LIMIT")
     guard let settings, environment.complaints.isEmpty else {
       throw ConfigurationError(environment.complaints)
     }
@@ -61,6 +64,7 @@ struct Configuration {
   func check() -> [CheckLine] {
     unchecked().check(
       publicKeys: publicKeys, isAccountShared: isAccountShared, proxies: proxies)
+      + [connectionLimit.flatMap(connectionLimitCheck)].compactMap { $0 }
   }
 
   /// The companion, if its database has the right schema. Otherwise writes the metrics, because no

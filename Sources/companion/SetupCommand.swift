@@ -14,6 +14,7 @@ struct Setup: ParsableCommand {
         --administrator MAIL  address for mails about failed services, or none
         --certificate FOLDER  folder with fullchain.pem and privkey.pem, now or later
         --pairing-allow LIST  who else than this machine may pair phones: addresses, networks; or none
+        --limit-connections WORD  yes or no: whether the kernel limits the connections of each client network
         --no-site             leave nginx as it is
 
       Example: switchboard setup --yes --name switchboard.example.org

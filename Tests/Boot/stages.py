@@ -30,6 +30,7 @@ ANSWERS = [
     (r"Host name of the site(: | \[.*\]: )$", NAME),
     (r"Command that sends mail.*: $", ""),
     (r"Your e-mail address.*: $", faults.ADMINISTRATOR),
+    (r"Limit the connections of each client network in the kernel, by nftables\? yes or no \[.*\]: $", "yes"),
     (r"Folder (of the certificate: |with fullchain.pem and privkey.pem \[.*\]: )$", ""),
 ]
 
@@ -117,11 +118,57 @@ def install(site):
     return f"{followed} blocks of the page, {typed} answers typed, no file edited"
 
 
+def limits_connections(site):
+    """The kernel limits connections, as the install page has said."""
+    site.machine.run("systemctl is-active switchboard-connections && nft list table inet switchboard")
+    checked = site.machine.run("switchboard check")
+    assert "ok       the kernel limits the connections" in checked, checked
+
+
+def limits_no_connections(site):
+    table = site.machine.run("nft list tables")
+    assert "switchboard" not in table, f"the rules for connections stay: {table}"
+
+
+def limit(site):
+    """The limit of connections comes back with the rules of nftables.service, ends by a word, and check tells."""
+    run = site.machine.run
+    run("systemctl start nftables")
+    limits_connections(site)
+    run("systemctl reload nftables")
+    limits_connections(site)
+    run("systemctl stop nftables; systemctl start nftables")
+    limits_connections(site)
+    run("nft flush ruleset")
+    checked = run("switchboard check", check=False)
+    assert "PROBLEM  the kernel no longer limits connections" in checked, checked
+    run("switchboard setup --yes")  # keeps the administrator's word, as an upgrade does
+    limits_connections(site)
+    run("switchboard setup --yes --limit-connections no")
+    limits_no_connections(site)
+    assert "unset    the kernel does not limit connections" in run("switchboard check")
+    run("switchboard setup --yes && systemctl stop nftables")
+    limits_no_connections(site)
+    # Where nft refuses the rules, as a kernel without nf_tables does, the site goes on.
+    run("mount --bind /bin/false /usr/sbin/nft")
+    try:
+        said = run("switchboard setup --yes --limit-connections yes")
+        assert "The site works without them." in said, said
+        assert site.machine.status("systemctl is-enabled switchboard-connections") != 0
+        site.health()
+    finally:
+        run("umount /usr/sbin/nft")
+    run("switchboard setup --yes --limit-connections yes")
+    limits_connections(site)
+    return "lost rules come back or are told, the word ends them, and a kernel without nf_tables keeps the site"
+
+
 def serve(site):
     """The site answers over TLS, the timer runs passes, a wake-up starts a pass at once, and check finds no problem."""
     site.wait_for_pass(now())
     site.check()
     site.machine.run("systemctl is-active switchboard-relay.socket switchboard-relay.service")
+    limits_connections(site)
     site.client.send("GET", "/account").expect(200)
     return f"https://{NAME}/health: {site.health().text}"
 
@@ -167,6 +214,7 @@ def upgrade(site):
 def remove(site):
     """Removal keeps data and keys, and a second installation, by apt from a signed folder, uses them."""
     site.apt("remove switchboard")
+    limits_no_connections(site)
     for unit in ("switchboard-responder.socket", "switchboard-responder.service", "switchboard-companion.timer",
                  "switchboard-relay.socket", "switchboard-relay.service"):
         assert site.machine.status(f"systemctl is-active {unit}") != 0, f"{unit} still runs"
@@ -189,7 +237,8 @@ def reboot(site):
     site.phone.sign_in_by_passkey()
     site.wait_for_pass(began)
     site.check()
-    return "no failed unit, the phone signs in"
+    limits_connections(site)
+    return "no failed unit, the phone signs in, connections are limited"
 
 
 def purge(site):
@@ -203,7 +252,7 @@ def purge(site):
     site.machine.run("debconf-set-selections", text="switchboard switchboard/purge boolean true\n")
     site.apt("purge switchboard")
     left = site.machine.run(
-        "mariadb -N -e \"SHOW DATABASES LIKE 'switchboard%'; SELECT user FROM mysql.user WHERE user LIKE 'switchboard%'\";"
+        "nft list tables; find /etc/systemd -name '*switchboard*'; mariadb -N -e \"SHOW DATABASES LIKE 'switchboard%'; SELECT user FROM mysql.user WHERE user LIKE 'switchboard%'\";"
         "ls -d /etc/switchboard /etc/nginx/switchboard /etc/nginx/sites-*/switchboard* /run/switchboard /var/lib/switchboard"
         " /var/log/nginx/switchboard* 2>/dev/null; systemctl list-units --all --plain --no-legend 'switchboard*'; dpkg-query -W switchboard 2>/dev/null;"
         "grep switchboard /etc/nginx/nginx.conf; nginx -t 2>&1 | grep -v successful | grep -v 'is ok'", check=False)
@@ -233,7 +282,7 @@ def without_package(site):
 
 # These stages take ten minutes, because alerts wait before they fire.
 ALERTS = [monitoring.monitoring, manualfaults.manual_faults, *webservers.STAGES] if os.environ.get("SWITCHBOARD_BOOT_ALERTS") else []
-STAGES = [boot, install, serve, sign_in, upgrade, relay.relay, *faults.STAGES, *ALERTS, remove, reboot,
+STAGES = [boot, install, serve, sign_in, limit, upgrade, relay.relay, *faults.STAGES, *ALERTS, remove, reboot,
           *newserver.STAGES, purge, without_package]
 NEEDED = (boot, install, serve, sign_in)  # the other stages need these
 

@@ -21,7 +21,7 @@ package struct CheckLine: CustomStringConvertible {
   /// Result of a check that found no problem.
   package static func ok(_ text: String) -> CheckLine { CheckLine(kind: .ok, text: text) }
   /// Result of a check of a feature that is not configured.
-  static func unset(_ text: String) -> CheckLine { CheckLine(kind: .unset, text: text) }
+  package static func unset(_ text: String) -> CheckLine { CheckLine(kind: .unset, text: text) }
   /// Result of a check that found something that may be unsafe.
   package static func warning(_ text: String) -> CheckLine { CheckLine(kind: .warning, text: text) }
   /// Result of a check that found a problem.

@@ -45,24 +45,27 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: file))
   }
 
-  /// The companion compares them with its own keys.
-  @Test(.enabled(if: geteuid() == 0)) func aCheckGetsThePublicKeysOfTheResponder() throws {
+  /// The companion compares the keys with its own. Only root can ask the kernel for the limit.
+  @Test(.enabled(if: geteuid() == 0)) func aCheckGetsThePublicKeysAndTheLimitOfConnections() throws
+  {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
     defer { try? FileManager.default.removeItem(atPath: folder) }  // It is in the temporary folder.
     let source = try String(contentsOfFile: "\(Self.folder)/switchboard", encoding: .utf8)
     try writeScript(
       source.replacing("/etc/switchboard", with: "\(folder)/etc"), to: "\(folder)/bin/switchboard")
     try writeScript(
-      "#!/bin/sh\necho \"$SWITCHBOARD_COMPANION_PUBLIC_KEYS\"\n", to: "\(folder)/bin/setpriv")
+      "#!/bin/sh\necho \"$SWITCHBOARD_COMPANION_PUBLIC_KEYS $SWITCHBOARD_CONNECTION_LIMIT\"\n",
+      to: "\(folder)/bin/setpriv")
     for (name, text) in [
       ("etc/environment", ""), ("etc/secrets/companion-public-keys", "public:c1:k"),
+      ("share/switchboard/limit-connections", "#!/bin/sh\necho \"word of $1\"\n"),
       (
         "share/switchboard/environment.sh",
         try String(contentsOfFile: "\(Self.folder)/environment.sh", encoding: .utf8)
       ),
     ] { try writeScript(text, to: "\(folder)/\(name)") }
     let outcome = Site.run(["\(folder)/bin/switchboard", "check"])
-    #expect(outcome.output == "public:c1:k\n")
+    #expect(outcome.output == "public:c1:k word of status\n")
   }
 
   @Test(.enabled(if: geteuid() == 0)) func itSaysThatItNeedsRoot() {

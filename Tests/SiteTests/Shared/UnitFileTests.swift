@@ -8,7 +8,8 @@ import Testing
     "responder/switchboard-responder.service", "responder/switchboard-responder.socket",
     "companion/switchboard-companion.service", "companion/switchboard-companion.socket",
     "companion/switchboard-companion.timer", "companion/switchboard-failure@.service",
-    "relay/switchboard-relay.service", "relay/switchboard-relay.socket",
+    "companion/switchboard-connections.service", "relay/switchboard-relay.service",
+    "relay/switchboard-relay.socket",
   ]
 
   /// Copies the units into a folder. Only the paths of the programs are replaced, because systemd
@@ -57,7 +58,7 @@ import Testing
   @Test(arguments: [
     ("responder", false, 10), ("responder", true, 10), ("companion", false, 12),
     ("relay", false, 12),
-    ("failure@", false, 15),
+    ("failure@", false, 15), ("connections", false, 15),
   ])
   func aBrokenProgramReachesLittle(_ program: String, dropIn: Bool, threshold: Int) throws {
     try withUnits { folder in
