@@ -1440,7 +1440,7 @@ GRANT SELECT, INSERT, UPDATE ON card_tokens TO responder;
 GRANT SELECT, INSERT, UPDATE ON banks TO companion;
 GRANT SELECT, INSERT, UPDATE ON enrollments TO companion;
 GRANT SELECT, INSERT, UPDATE ON cards TO companion;
-GRANT SELECT (id, nonce_hash, verifier, account_id, bsim_id, expires_at, result), UPDATE (result), DELETE
+GRANT SELECT (id, nonce_hash, verifier, account_id, session_id, bsim_id, expires_at, result), UPDATE (result), DELETE
   ON enrollment_states TO companion;
 GRANT SELECT (id, name, api_key_prefix, created_at, revoked_at, return_origins, largest_amount, hourly_requests, webhook_url,
               webhook_secret, old_webhook_secret, old_webhook_secret_until),

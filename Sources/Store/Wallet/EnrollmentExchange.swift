@@ -34,17 +34,37 @@ extension Enrollments {
   /// longer lists leave the wallet, cards that it lists again return, and the default stays if it
   /// can.
   ///
+  /// The session in which the person began may have ended while the bank was asked: then the enrollment has
+  /// failed, and nothing of it is stored.
+  ///
   /// - Returns: false if another pass has the job, or no request waits for it any more; then
   ///   nothing is stored.
   package func finish(
     _ enrollment: PendingEnrollment, with cards: [BankCard], by exchange: BankExchange,
     in job: Job
   ) throws -> Bool {
+    do {
+      return try store(cards, of: enrollment, by: exchange, in: job)
+    } catch Refusal.sessionEnded {
+      return try recordFailure(
+        .invalidState, because: "the session has ended", of: enrollment, by: exchange, in: job)
+    }
+  }
+
+  /// - Throws: ``Refusal/sessionEnded``.
+  private func store(
+    _ cards: [BankCard], of enrollment: PendingEnrollment, by exchange: BankExchange, in job: Job
+  ) throws -> Bool {
     let result = EnrollmentResult.enrolled(cards: cards.count).json
     return try records.jobs.finish(job, with: result) { transaction in
-      try transaction.keep(result, ofEnrollment: exchange.enrollmentID)
       let account = enrollment.accountID
+      // Both locks come before the first read. The account comes first, as in every transaction that locks
+      // both.
       try transaction.cards.lock(of: account)
+      guard try transaction.holdSession(ofEnrollment: exchange.enrollmentID) else {
+        throw Refusal.sessionEnded
+      }
+      try transaction.keep(result, ofEnrollment: exchange.enrollmentID)
       let id = try transaction.storeEnrollment(of: account, at: enrollment.bsimID)
       try transaction.cards.store(cards, of: id)
       try transaction.cards.chooseDefault(of: account)
@@ -80,6 +100,21 @@ extension Job.Kind {
 }
 
 extension Transaction {
+  /// Keeps the session in which the enrollment began from ending before the transaction's end.
+  ///
+  /// - Returns: false if it has ended, or a handover of the account has deleted the enrollment's state.
+  fileprivate func holdSession(ofEnrollment id: String) throws(DatabaseError) -> Bool {
+    try connection.row(
+      """
+      SELECT t.ended_at IS NULL AND t.expires_at > ? AND d.revoked_at IS NULL
+      FROM enrollment_states s
+      JOIN sessions t ON t.id = s.session_id JOIN devices d ON d.id = t.device_id
+      WHERE s.id = ? FOR UPDATE
+      """,
+      [.time(now), .text(id)]
+    ) { row in row.boolean(0) } ?? false
+  }
+
   /// - Returns: the enrollment's id.
   fileprivate func storeEnrollment(
     of account: String, at bsimID: String

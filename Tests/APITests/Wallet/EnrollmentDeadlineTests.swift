@@ -124,6 +124,70 @@ import Testing
     }
   }
 
+  /// The ways in which the session of an enrollment ends, other than those of ``Ending``.
+  enum SessionEnd: CaseIterable {
+    case signOut, signOutEverywhere, revocation, accountPage, administrator, signInAgain, theft,
+      expiry
+  }
+
+  /// - Parameter elsewhere: another session of the account.
+  private func end(
+    _ person: SignedIn, _ way: SessionEnd, from elsewhere: SignedIn, at site: TestApplication
+  ) throws {
+    let answer: Answer
+    switch way {
+    case .signOut: answer = site.send("POST", AccountPath.logout, token: person.accessToken)
+    case .signOutEverywhere:
+      answer = site.send(
+        "POST", AccountPath.logout, token: elsewhere.accessToken, query: "revokeAll=true")
+    case .revocation:
+      answer = site.send(
+        "DELETE", "\(AccountPath.devices)/\(person.deviceID)", token: elsewhere.accessToken)
+    case .accountPage:
+      var visitor = PageVisitor(site)
+      _ = try visitor.signIn()
+      let id = site.sql(
+        """
+        SELECT s.id FROM sessions s JOIN devices d ON d.id = s.device_id
+        WHERE d.client_device_id = '\(person.deviceID)'
+        """)
+      answer = visitor.send("/remove", ["kind": "sessions", "id": id])
+    case .signInAgain:
+      _ = try site.signIn(device: person.deviceID)
+      return
+    case .administrator:
+      _ = try site.database.records(at: site.now, from: .companion).sessions.endAll(
+        of: person.accountID)
+      return
+    case .theft:
+      site.sql("UPDATE sessions SET ended_at = created_at, end_reason = 'reuse'")
+      return
+    case .expiry:
+      site.sql("UPDATE sessions SET rotated_at = '2000-01-01', expires_at = '2000-01-02'")
+      return
+    }
+    #expect(answer.status == 200, "\(answer.text)")
+  }
+
+  @Test(arguments: SessionEnd.allCases)
+  func noCardsComeAfterTheEndOfTheSession(way: SessionEnd) throws {
+    try withBank { site, ann, bank throws in
+      let elsewhere = try site.signIn(device: "device-2")
+      bank.play {
+        $0.beforeCards = {
+          do { try self.end(ann, way, from: elsewhere, at: site) } catch { Issue.record(error) }
+        }
+      }
+      #expect(failedEnrollment("invalid_state", in: try site.enroll(ann, at: bank)))
+      #expect(bank.exchanges == 1)
+      #expect(site.stored == 0)
+      #expect(site.count("audit_log WHERE event = 'bank_enrolled'") == 0)
+      #expect(
+        site.sql("SELECT detail FROM audit_log WHERE event = 'bank_refused'")
+          == "test-bank: invalid_state, the session has ended")
+    }
+  }
+
   private static let tooOld = TestApplication.bankWaitLimit.components.seconds
 
   @Test func anOldJobDoesNotAskTheBank() throws {
