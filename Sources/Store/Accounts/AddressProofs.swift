@@ -135,7 +135,7 @@ struct AddressProofStatements: ~Copyable {
       SELECT id, client_device_id, credential_hash, credential_expires_at, old_credential_hash,
         old_credential_expires_at, credential_trusted_at IS NOT NULL,
         old_credential_trusted_at IS NOT NULL
-      FROM devices WHERE account_id = ? ORDER BY created_at, id LIMIT 1
+      FROM devices WHERE account_id = ? ORDER BY created_at, id LIMIT 1 FOR UPDATE
       """,
       [.text(account)]
     ) { row in RegisteringDevice(row: row) }
@@ -146,7 +146,6 @@ struct AddressProofStatements: ~Copyable {
   ) throws -> Bool {
     if first.isShown(by: device, at: transaction.now) { return true }
     guard let bearer else { return false }
-    try transaction.sessions.lock(bearer)
     return try transaction.sessions.deviceID(of: bearer) == first.id
   }
 

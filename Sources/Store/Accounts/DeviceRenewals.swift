@@ -39,13 +39,13 @@ struct DeviceRenewalStatements: ~Copyable {
   /// - Throws: ``Refusal/credential(account:device:)`` if the credential is none of the phone.
   func find(_ phone: SigningDevice, by bearer: Caller?) throws -> RenewedDevice? {
     if let bearer, bearer.clientDeviceID == phone.clientDeviceID {
-      try transaction.sessions.lock(bearer)
       if let id = try transaction.sessions.deviceID(of: bearer), let own = try device(id) {
         return try find(own, of: phone, by: bearer)
       }
     }
     guard let hash = phone.credentialHash else { return nil }
-    guard let holder = try holder(of: hash, on: phone.clientDeviceID) else {
+    // The first read of the transaction locks, so that all later ones see current rows.
+    guard let holder = try lockHolder(of: hash, on: phone.clientDeviceID) else {
       guard try transaction.knownDevices.isOfPhone(hash, phone.clientDeviceID) else {
         throw Refusal.credential(account: nil, device: nil)
       }
@@ -108,6 +108,25 @@ struct DeviceRenewalStatements: ~Copyable {
       FROM devices WHERE client_device_id = ? AND revoked_at IS NULL
         AND (credential_hash = ? AND credential_expires_at > ?
           OR old_credential_hash = ? AND old_credential_expires_at > ?)
+      """,
+      [.text(clientDeviceID), .bytes(hash), now, .bytes(hash), now]
+    ) { row in CredentialedDevice(row: row) }
+  }
+
+  /// Returns the device like ``holder(of:on:)``, and keeps it from changing before the transaction's end.
+  private func lockHolder(
+    of hash: [UInt8], on clientDeviceID: String
+  ) throws(DatabaseError) -> CredentialedDevice? {
+    let now = Parameter.time(transaction.now)
+    return try transaction.connection.row(
+      """
+      SELECT id, account_id, credential_hash, credential_expires_at, old_credential_hash,
+        old_credential_expires_at, credential_trusted_at, old_credential_trusted_at,
+        credential_number, credential_made_at, credential_made_for
+      FROM devices WHERE client_device_id = ? AND revoked_at IS NULL
+        AND (credential_hash = ? AND credential_expires_at > ?
+          OR old_credential_hash = ? AND old_credential_expires_at > ?)
+      FOR UPDATE
       """,
       [.text(clientDeviceID), .bytes(hash), now, .bytes(hash), now]
     ) { row in CredentialedDevice(row: row) }

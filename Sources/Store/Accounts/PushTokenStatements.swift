@@ -32,7 +32,7 @@ struct PushTokenStatements: ~Copyable {
     try transaction.traces.eraseHosts(ofTokens: [token])
   }
 
-  /// Removes the tokens of the device, all but `kept`.
+  /// Removes the tokens of the device, all but `kept`. Lock the device before the first read of the transaction.
   ///
   /// One by one, by primary key: a range of the index by device would lock the gaps into which other
   /// devices' tokens go.
@@ -51,6 +51,9 @@ struct PushTokenStatements: ~Copyable {
         statement, [.time(transaction.now), .text(deviceID)])
     }
   }
+  ///
+  /// Reads them FOR UPDATE: the transaction may have read before it waited for the device, and a token may
+  /// have been set until then.
 }
 
 extension Transaction {

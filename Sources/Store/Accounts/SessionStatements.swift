@@ -33,13 +33,14 @@ struct SessionStatements: ~Copyable {
   }
 
   /// The device of the caller's session; nil if the access token is not good any more. Checks nothing
-  /// else of the caller, and confirms nothing.
+  /// else of the caller, and confirms nothing. Keeps both from changing before the transaction's end.
   func deviceID(of caller: Caller) throws(DatabaseError) -> String? {
     let found = try transaction.connection.row(
       """
       SELECT s.device_id, s.generation, s.branch, s.first_branch
       FROM sessions s JOIN devices d ON d.id = s.device_id
       WHERE s.id = ? AND s.ended_at IS NULL AND s.expires_at > ? AND d.revoked_at IS NULL
+      FOR UPDATE
       """,
       [.text(caller.sessionID), .time(transaction.now)]
     ) { row in

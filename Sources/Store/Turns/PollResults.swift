@@ -42,9 +42,12 @@ extension Polls {
 
   /// Records that online-go.com reports no change (HTTP 304).
   package func recordUnchanged(_ user: ClaimedUser, pace: PollPace, prefix: String) throws {
+    // Read before the transaction: its first statement locks the user, so that its reads see current rows.
+    let activeGames = try records.read { transaction in
+      try transaction.games.find(of: user.id).count
+    }
     try records.transaction { transaction in
       let statements = transaction.polls
-      let activeGames = try transaction.games.find(of: user.id).count
       guard
         try statements.succeed(user, activeGames: activeGames, entityTag: user.entityTag)
       else { return }

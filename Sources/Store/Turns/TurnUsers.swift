@@ -39,6 +39,10 @@ package struct TurnUsers: Sendable {
   /// - Returns: false if another call was first: the user has no key any more.
   package func delete(_ userID: Int64) throws -> Bool {
     try records.transaction { transaction in
+      // First: a device that registers in the same instant comes before or after, not in between.
+      _ = try transaction.connection.row(
+        "SELECT TRUE FROM ogs_users WHERE id = ? FOR UPDATE", [.integer(userID)]
+      ) { row in row.boolean(0) }
       let tokens = try transaction.turnRegistrations.tokens(of: userID)
       for token in tokens { try transaction.badges.markStale(token) }
       _ = try transaction.connection.execute(
