@@ -10,6 +10,9 @@ package struct BiometricKey: Sendable {
     key = try P256PublicKey(subjectPublicKeyInfo: bytes)
   }
 
+  /// The point, 65 bytes: equal for two texts of one key.
+  package var point: [UInt8] { key.uncompressedPoint }
+
   /// Whether `signature` (DER in base64) is a signature of `challenge` (32 bytes) by this key.
   ///
   /// Clients differ in what they sign: the bytes, or the text in which they received the bytes,

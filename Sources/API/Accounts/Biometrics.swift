@@ -5,20 +5,24 @@ import Store
 
 private let challengeLifetime = Duration.seconds(300)
 
-/// `POST /api/mobile/auth/biometric/setup`: sets the key that signs in on the signed-in device.
+/// `POST /api/mobile/auth/biometric/setup`: sets the key that signs in on the signed-in device. With `challenge` and
+/// `signature` the app proves that it has the private half.
 ///
 /// - Throws: ``Failure/validation``; ``Failure/notFound(_:)`` if the device is
-///   not that of the access token.
+///   not that of the access token; ``Failure/keyInUse``.
 func setUpBiometrics(_ request: Request, in context: borrowing Context) throws -> Response {
   let caller = try context.authenticate(request)
   let body = try request.decode(BiometricKeyBody.self)
-  let key = NewBiometricKey(publicKey: body.publicKey.text, type: body.biometricType)
-  guard let id = try context.records.biometrics.setUp(key, on: body.deviceId.text, by: caller)
-  else { throw Failure.notFound(\.deviceGone) }
-  context.wakeCompanion()
-  return .json { json in
-    json.member("biometricId", id)
-    json.member("status", "enabled")
+  switch try context.records.biometrics.setUp(body.key, on: body.deviceId.text, by: caller) {
+  case .done(let id):
+    context.wakeCompanion()
+    return .json { json in
+      json.member("biometricId", id)
+      json.member("status", "enabled")
+    }
+  case .otherDevice: throw Failure.notFound(\.deviceGone)
+  case .notSigned: throw Failure.validation(field: "signature", reason: "not_of_a_live_challenge")
+  case .keyInUse: throw Failure.keyInUse
   }
 }
 
@@ -26,6 +30,25 @@ private struct BiometricKeyBody: Decodable {
   let deviceId: ClientDeviceID
   let publicKey: BiometricPublicKey
   let biometricType: BiometricType
+  let challenge: String?
+  let signature: String?
+
+  var key: NewBiometricKey {
+    get throws {
+      var proof: NewBiometricKey.Proof?
+      if challenge != nil || signature != nil {
+        guard let challenge else { throw Failure.validation(field: "challenge", reason: "missing") }
+        guard let signature else { throw Failure.validation(field: "signature", reason: "missing") }
+        proof = .init(challenge: challenge, signature: signature)
+      }
+      return NewBiometricKey(publicKey: publicKey.text, type: biometricType, proof: proof)
+    }
+  }
+}
+
+extension Failure {
+  /// Another account on the phone has the public key, and the app has not proven that it has the private half.
+  static let keyInUse = conflict(\.keyInUse, code: "key_in_use")
 }
 
 /// `DELETE /api/mobile/auth/biometric`: removes the biometric key of the signed-in device, or of the
@@ -48,7 +71,7 @@ private struct DeviceChoiceBody: Decodable {
 }
 
 /// `POST /api/mobile/auth/biometric/challenge`: issues a challenge that the device must sign once, within
-/// five minutes.
+/// five minutes. A device without a key gets one with its access token, to set up its first key.
 ///
 /// - Throws: ``Failure/validation``; ``Failure/badRequest(_:)`` for a device
 ///   without a key; ``Failure/tooManyRequests(retryAfter:)``; ``Failure/invalidDeviceCredential``.
@@ -59,7 +82,7 @@ func requestChallenge(_ request: Request, in context: borrowing Context) throws 
   let challenge = base64Encoded(context.random(32))
   let expiresAt = context.now + challengeLifetime
   let isKept = try context.records.biometrics.keepChallenge(
-    challenge, of: device, until: expiresAt)
+    challenge, of: device, for: context.caller(of: request), until: expiresAt)
   guard isKept else { throw Failure.noBiometricKey }
   return .json { json in
     json.member("challenge", challenge)
@@ -134,14 +157,22 @@ extension BiometricType: SelfDescribing {
   }
 }
 
+extension Access {
+  fileprivate static let askingDevice = Access(
+    alternatives: [[], [.deviceCredential], [.accessToken]], errors: [.invalidDeviceCredential])
+}
+
 extension Endpoint {
   static var setUpBiometrics: Endpoint {
     Endpoint(API.setUpBiometrics) {
       Operation(
-        "Sets the key that signs in on the signed-in device.", .bearer,
+        """
+        Sets the key that signs in on the signed-in device. With `challenge` and `signature`, the app proves that it has the \
+        private half; without them, a key that another account has on the phone is refused.
+        """, .bearer,
         body: .json(BiometricKeyBody.self),
         answers: .json(["biometricId": .string, "status": .words(["enabled"])]),
-        errors: [.notFound(\.deviceGone), .freshProofRequired], limits: [.biometricKeys])
+        errors: [.notFound(\.deviceGone), .freshProofRequired, .keyInUse], limits: [.biometricKeys])
     }
   }
 
@@ -158,7 +189,10 @@ extension Endpoint {
   static var requestChallenge: Endpoint {
     Endpoint(API.requestChallenge) {
       Operation(
-        "Issues a challenge that the device must sign once, within five minutes.", .device,
+        """
+        Issues a challenge that the device must sign once, within five minutes. A device without a key shows its access token, \
+        to set up its first key.
+        """, .askingDevice,
         body: .json(ChallengeBody.self),
         answers: .json(["challenge": .base64, "expiresAt": .time]), errors: [.noBiometricKey],
         limits: [.biometricChallenges])

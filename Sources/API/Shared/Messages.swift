@@ -105,6 +105,7 @@ struct Messages: Sendable {
   let noPaymentKey: String
   /// Text for a payment with a key that was set up without a proof.
   let keyTooNew: String
+  let keyInUse: String
   let biometricsRefused: String
 
   // Banks, cards and payments

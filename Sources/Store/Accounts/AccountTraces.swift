@@ -25,7 +25,10 @@ struct AccountTraceStatements: ~Copyable {
         """, [.text(id)])
     for phone in try phonesOfNobodyElse(than: id) { try erase(ofPhone: phone) }
     let devices = try column("SELECT id FROM devices WHERE account_id = ?", [.text(id)])
-    for device in devices { try eraseChallenges(ofDevice: device) }
+    for device in devices {
+      try eraseChallenges(ofDevice: device)
+      try eraseRegistrations(ofDevice: device)
+    }
     for email in emails { try eraseCodes(of: email) }
     try eraseCounts(
       of: [id] + devices
@@ -73,12 +76,25 @@ struct AccountTraceStatements: ~Copyable {
     {
       try eraseChallenge(hash)
     }
-    for address in try column(
-      "SELECT address FROM device_registrations WHERE client_device_id = ?", [phone])
-    {
+  }
+
+  /// Erases the registrations of the device's phone that have a push token of the account. Others may be another
+  /// person's, who waits to sign up there.
+  private func eraseRegistrations(ofDevice id: String) throws(DatabaseError) {
+    let registrations = try transaction.connection.rows(
+      """
+      SELECT r.client_device_id, r.address, r.push_token FROM devices d
+      JOIN device_registrations r ON r.client_device_id = d.client_device_id
+      JOIN push_tokens t ON t.token = r.push_token
+      JOIN devices o ON o.id = t.device_id AND o.account_id = d.account_id
+      WHERE d.id = ?
+      """,
+      [.text(id)]
+    ) { row in (phone: row.text(0), address: row.text(1), token: row.text(2)) }
+    for registration in registrations {
       _ = try transaction.connection.execute(
-        "DELETE FROM device_registrations WHERE client_device_id = ? AND address = ?",
-        [phone, .text(address)])
+        "DELETE FROM device_registrations WHERE client_device_id = ? AND address = ? AND push_token = ?",
+        [.text(registration.phone), .text(registration.address), .text(registration.token)])
     }
   }
 

@@ -36,7 +36,8 @@ package struct Accounts: Sendable {
   /// which e-mail addresses have an account.
   ///
   /// A device id is no secret: strangers can sign up with it. So the limits of a device count only
-  /// the sign-ups from the caller's network.
+  /// the sign-ups from the caller's network, and a phone that shows the credential of its registration is not
+  /// refused because of their accounts.
   ///
   /// - Throws: ``Refusal/credential(account:device:)``; ``RateLimited`` at more than 20 tries an hour
   ///   from one address, or 60 on one device.
@@ -52,9 +53,10 @@ package struct Accounts: Sendable {
         let network = records.origin.networks[0].subject
         try transaction.limits.count(.signUpsByDevice, of: "\(device.digest) \(network)")
         guard try transaction.signIns.isKnown(device) else { return .deviceUnknown }
-        guard try transaction.accounts.count(on: device.clientDeviceID, from: network) < 5 else {
-          return .deviceFull
-        }
+        guard
+          try transaction.signIns.showsRegistration(device)
+            || transaction.accounts.count(on: device.clientDeviceID, from: network) < 5
+        else { return .deviceFull }
         let account = try transaction.accounts.insert(new, language: device.language)
         let mayMail = try transaction.codeLimits.admitMail(
           toUnproven: account.email, by: .stranger, isLimited: true)

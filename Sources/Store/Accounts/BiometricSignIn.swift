@@ -11,19 +11,20 @@ package enum BiometricOutcome: Sendable {
 }
 
 extension Biometrics {
-  /// Stores a challenge for the keys of a phone.
+  /// Stores a challenge for the keys of a phone, or for the first key that the caller is to set up there.
   ///
+  /// - Parameter caller: the caller whom the request's access token names, if it is valid.
   /// - Throws: ``RateLimited`` at more than 10 a minute from one network, or from the device that shows
   ///   its credential; ``Refusal/credential(account:device:)``.
-  /// - Returns: false if no account has a key on the device.
+  /// - Returns: false if no account has a key on the device, and the caller is not signed in there.
   package func keepChallenge(
-    _ challenge: String, of device: SigningDevice, until expiresAt: Timestamp
+    _ challenge: String, of device: SigningDevice, for caller: Caller?, until expiresAt: Timestamp
   ) throws -> Bool {
     try records.signIns.requireValidCredential(of: device)
     let hasKey = try records.read { transaction in
       try !transaction.biometrics.keys(on: device.clientDeviceID).isEmpty
     }
-    guard hasKey else { return false }
+    guard try hasKey || isSignedIn(caller, on: device) else { return false }
     try records.transaction { transaction in
       let known = try transaction.knownDevices.find(device)
       let asker = transaction.asker(known)
@@ -34,6 +35,13 @@ extension Biometrics {
         sha256(challenge), for: .biometric, on: device, askedBy: asker, until: expiresAt)
     }
     return true
+  }
+
+  private func isSignedIn(_ caller: Caller?, on device: SigningDevice) throws -> Bool {
+    guard let caller, caller.clientDeviceID == device.clientDeviceID else { return false }
+    return try records.transaction { transaction in
+      try transaction.sessions.deviceID(of: caller) != nil
+    }
   }
 
   /// Signs in with a signature of a live challenge, which is spent whatever the outcome. The try is

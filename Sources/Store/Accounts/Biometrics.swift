@@ -11,14 +11,40 @@ package struct NewBiometricKey: Sendable {
   /// SubjectPublicKeyInfo in base64, at most 200 characters.
   package let publicKey: String
   package let type: BiometricType
+  /// A proof that the phone has the private half; nil: the app gave none.
+  package let proof: Proof?
+
+  package struct Proof: Sendable {
+    /// As the site gave it: 32 bytes in base64.
+    package let challenge: String
+    /// DER in base64.
+    package let signature: String
+
+    package init(challenge: String, signature: String) {
+      self.challenge = challenge
+      self.signature = signature
+    }
+  }
 
   /// The time for which a key that was set up with only a bearer confirms no payment.
   static let probation = Duration.seconds(86_400)
 
-  package init(publicKey: String, type: BiometricType) {
+  package init(publicKey: String, type: BiometricType, proof: Proof?) {
     self.publicKey = publicKey
     self.type = type
+    self.proof = proof
   }
+}
+
+package enum BiometricSetUp: Sendable {
+  /// The key's id.
+  case done(id: String)
+  /// The device is not the caller's.
+  case otherDevice
+  /// The proof is no signature of a live challenge by the key.
+  case notSigned
+  /// Another account has the key on the phone, and there is no proof.
+  case keyInUse
 }
 
 /// A biometric key of a device that is not revoked.
@@ -59,24 +85,31 @@ package struct Biometrics: Sendable {
   /// but without one it never counts as a proof, and confirms payments only after a day. A key that
   /// the device has already stays as it is: the request is repeated, because its answer was lost.
   ///
+  /// A key that another account has on the phone needs a proof of the private half: a public key is no secret, and a
+  /// sign-in goes to the account whose key verifies.
+  ///
   /// - Throws: ``Refusal``, also if it would replace a key and the caller shows no fresh proof;
   ///   ``RateLimited`` at more than 10 keys an hour, each of which is mailed to the owner.
-  /// - Returns: the key's id; nil if `clientDeviceID` is not the caller's device.
   package func setUp(
     _ key: NewBiometricKey, on clientDeviceID: String, by caller: Caller
-  ) throws -> String? {
-    try records.transaction { transaction in
+  ) throws -> BiometricSetUp {
+    if let proof = key.proof, clientDeviceID == caller.clientDeviceID {
+      try records.sessions.admit(caller)
+      guard try isSigned(proof, by: key, on: clientDeviceID) else { return .notSigned }
+    }
+    return try records.transaction { transaction in
       try transaction.sessions.lock(caller)
       let session = try transaction.sessions.live(caller)
-      guard clientDeviceID == caller.clientDeviceID else { return nil }
+      guard clientDeviceID == caller.clientDeviceID else { return .otherDevice }
       try transaction.limits.count(.biometricKeys, of: session.deviceID)
       let id = transaction.makeID()
+      if key.proof == nil, try transaction.biometrics.isInUse(key, on: caller) { return .keyInUse }
       let isProven =
         try transaction.sessions.hasFreshProof(caller)
         || transaction.sessions.spendSignUp(caller, within: Session.proofLifetime)
       if !isProven, let present = try transaction.biometrics.key(on: session.deviceID) {
         guard present.publicKey == key.publicKey else { throw Refusal.noFreshProof }
-        return present.id
+        return .done(id: present.id)
       }
       let trustedAt = isProven ? transaction.now : transaction.now + NewBiometricKey.probation
       guard
@@ -88,8 +121,21 @@ package struct Biometrics: Sendable {
         .biometricEnabled, account: caller.accountID, device: session.deviceID,
         detail: key.type.rawValue)
       try transaction.notices.tell(.biometricKeyAdded, of: caller.sessionID)
-      return id
+      return .done(id: id)
     }
+  }
+
+  /// Spends the challenge of the proof, whatever the outcome.
+  private func isSigned(
+    _ proof: NewBiometricKey.Proof, by key: NewBiometricKey, on clientDeviceID: String
+  ) throws -> Bool {
+    let isSpentHere = try records.write { transaction in
+      try transaction.phoneChallenges.spend(
+        sha256(proof.challenge), for: .biometric, on: clientDeviceID)
+    }
+    return try isSpentHere
+      && BiometricKey(base64: key.publicKey).isSignature(
+        proof.signature, of: base64Decoded(proof.challenge) ?? [])
   }
 
   /// Removes the biometric key of a device of the caller's account, if it has one. The owner is told if it
@@ -137,6 +183,20 @@ struct BiometricStatements: ~Copyable {
     try transaction.connection.row(
       "SELECT id, public_key FROM biometric_keys WHERE device_id = ?", [.text(deviceID)]
     ) { row in (id: row.text(0), publicKey: row.text(1)) }
+  }
+
+  /// Whether another account has the key on the caller's phone. Keeps the devices there from changing before the
+  /// transaction's end: of two accounts that set one key at once, the second finds the first.
+  fileprivate func isInUse(_ key: NewBiometricKey, on caller: Caller) throws -> Bool {
+    let point = try BiometricKey(base64: key.publicKey).point
+    return try transaction.connection.rows(
+      """
+      SELECT k.public_key FROM devices d JOIN biometric_keys k ON k.device_id = d.id
+      WHERE d.client_device_id = ? AND d.account_id <> ? FOR UPDATE
+      """,
+      [.text(caller.clientDeviceID), .text(caller.accountID)]
+    ) { row in row.text(0) }
+    .contains { try BiometricKey(base64: $0).point == point }
   }
 
   /// The keys of all accounts on the device, the newest first.

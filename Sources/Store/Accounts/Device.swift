@@ -135,6 +135,26 @@ struct StoredCredential {
   }
 }
 
+/// A registration that waits for a sign-in which shows its credential.
+struct PendingRegistration {
+  let clientDeviceID: String
+  let name: String
+  let platform: DevicePlatform
+  let pushToken: PushToken?
+  let credentialHash: [UInt8]
+  let credentialExpiresAt: Timestamp
+
+  /// The columns name, platform, push_token, credential_hash, credential_expires_at, in that order from 0.
+  init(row: borrowing Row, clientDeviceID: String) {
+    self.clientDeviceID = clientDeviceID
+    name = row.text(0)
+    platform = DevicePlatform(row: row, 1)
+    pushToken = row.optionalText(2).flatMap { PushToken($0) }
+    credentialHash = row.bytes(3)
+    credentialExpiresAt = row.timestamp(4)
+  }
+}
+
 extension DevicePlatform {
   init(row: borrowing Row, _ column: Int) {
     self = DevicePlatform(rawValue: row.text(column))!  // the column is an ENUM of these words

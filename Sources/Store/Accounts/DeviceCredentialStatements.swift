@@ -11,14 +11,7 @@ extension DeviceStatements {
   func keep(
     _ device: DeviceRegistration, showing hash: [UInt8], until expiresAt: Timestamp
   ) throws(DatabaseError) -> Bool {
-    let isHeld = try transaction.connection.row(
-      """
-      SELECT TRUE FROM device_registrations
-      WHERE credential_hash = ? AND client_device_id = ? AND credential_expires_at > ? FOR UPDATE
-      """,
-      [.bytes(hash), .text(device.clientDeviceID), .time(transaction.now)]
-    ) { row in row.boolean(0) }
-    guard isHeld == true else { return false }
+    guard try lockRegistration(with: hash, of: device.clientDeviceID) != nil else { return false }
     _ = try transaction.connection.execute(
       """
       UPDATE device_registrations SET name = ?, platform = ?, push_token = ?,
@@ -32,6 +25,20 @@ extension DeviceStatements {
     return true
   }
 
+  /// The registration of the phone that has this credential. Keeps it from changing before the transaction's end.
+  func lockRegistration(
+    with hash: [UInt8], of clientDeviceID: String
+  ) throws(DatabaseError) -> PendingRegistration? {
+    try transaction.connection.row(
+      """
+      SELECT name, platform, push_token, credential_hash, credential_expires_at
+      FROM device_registrations
+      WHERE credential_hash = ? AND client_device_id = ? AND credential_expires_at > ? FOR UPDATE
+      """,
+      [.bytes(hash), .text(clientDeviceID), .time(transaction.now)]
+    ) { row in PendingRegistration(row: row, clientDeviceID: clientDeviceID) }
+  }
+
   /// Removes the registration of the phone that has this credential.
   func removeRegistration(
     with hash: [UInt8], of clientDeviceID: String
@@ -41,33 +48,17 @@ extension DeviceStatements {
       [.bytes(hash), .text(clientDeviceID)])
   }
 
-  /// Gives the device the credential of a registration.
+  /// Gives the device the credential of a registration, which was shown.
   ///
-  /// - Parameters:
-  ///   - trustedAt: nil: the credential proves nothing.
-  ///   - isShown: false: the phone may not have the credential, so the one before stays good until it is
-  ///     used.
+  /// - Parameter trustedAt: nil: the credential proves nothing.
   func setCredential(
-    _ hash: [UInt8], until expiresAt: Timestamp, trustedAt: Timestamp?, isShown: Bool,
-    of deviceID: String
+    _ hash: [UInt8], until expiresAt: Timestamp, trustedAt: Timestamp?, of deviceID: String
   ) throws(DatabaseError) {
-    _ = try transaction.connection.execute(
-      isShown
-        ? """
-        UPDATE devices SET old_credential_hash = NULL, old_credential_expires_at = NULL,
-          old_credential_trusted_at = NULL
-        WHERE id = ?
-        """
-        : """
-        UPDATE devices SET old_credential_expires_at = credential_expires_at,
-          old_credential_trusted_at = credential_trusted_at, old_credential_hash = credential_hash
-        WHERE id = ? AND old_credential_hash IS NULL
-        """,
-      [.text(deviceID)])
     _ = try transaction.connection.execute(
       """
       UPDATE devices SET credential_hash = ?, credential_expires_at = ?, credential_trusted_at = ?,
-        credential_made_at = NULL
+        credential_made_at = NULL, old_credential_hash = NULL, old_credential_expires_at = NULL,
+        old_credential_trusted_at = NULL
       WHERE id = ?
       """,
       [.bytes(hash), .time(expiresAt), .time(trustedAt), .text(deviceID)])

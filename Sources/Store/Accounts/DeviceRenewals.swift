@@ -240,9 +240,17 @@ struct DeviceRenewalStatements: ~Copyable {
       try transaction.devices.keep(device, showing: hash, until: expiresAt)
       try audit(renewed, "renewed, with the credential of a registration")
     } else {
+      let registration = try transaction.devices.lockRegistration(
+        with: hash, of: device.clientDeviceID)
+      if let token = registration?.pushToken,
+        try !transaction.pushTokens.exist(on: renewed.device.id)
+      {
+        try transaction.pushTokens.store(
+          token, platform: PushPlatform(device.platform), of: renewed.device.id)
+      }
       try transaction.devices.setCredential(
         hash, until: expiresAt, trustedAt: renewed.trust == .proven ? transaction.now : nil,
-        isShown: true, of: renewed.device.id)
+        of: renewed.device.id)
       try transaction.devices.removeRegistration(with: hash, of: device.clientDeviceID)
       try audit(renewed, "renewed, with the credential of a registration")
       try tellOwner(of: renewed)

@@ -18,16 +18,13 @@ struct DeviceStatements: ~Copyable {
     ) { row in row.text(0) }
   }
 
-  /// Stores a registration, and replaces that of the same phone from the same address.
+  /// Stores a registration. Others of the phone stay, also from the same address: they may be another person's.
   func keep(_ device: DeviceRegistration) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
       INSERT INTO device_registrations (client_device_id, address, name, platform, push_token,
         credential_hash, credential_expires_at, registered_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      ON DUPLICATE KEY UPDATE name = VALUES(name), platform = VALUES(platform),
-        push_token = VALUES(push_token), credential_hash = VALUES(credential_hash),
-        credential_expires_at = VALUES(credential_expires_at), registered_at = VALUES(registered_at)
       """,
       [
         .text(device.clientDeviceID), .text(transaction.origin.storedAddress), .text(device.name),

@@ -24,6 +24,13 @@ struct PushTokenStatements: ~Copyable {
       ])
   }
 
+  /// Whether the device has a push token.
+  func exist(on deviceID: String) throws(DatabaseError) -> Bool {
+    try transaction.connection.row(
+      "SELECT EXISTS (SELECT 1 FROM push_tokens WHERE device_id = ?)", [.text(deviceID)]
+    ) { row in row.boolean(0) } ?? false
+  }
+
   /// Removes `token` if it is still the device's.
   func remove(_ token: String, of deviceID: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(
@@ -44,16 +51,19 @@ struct PushTokenStatements: ~Copyable {
   }
 
   /// Removes the tokens of a device that signs out, also those that other rooms keep.
+  ///
+  /// Reads them FOR UPDATE: the transaction may have read before it waited for the device, and a token may
+  /// have been set until then.
   func removeAll(ofSigningOut deviceID: String) throws(DatabaseError) {
-    try removeAll(of: deviceID)
+    let tokens = try transaction.connection.rows(
+      "SELECT token FROM push_tokens WHERE device_id = ? FOR UPDATE", [.text(deviceID)]
+    ) { row in row.text(0) }
+    for token in tokens { try remove(token, of: deviceID) }
     for statement in transaction.rooms.flatMap(\.whenDeviceSignsOut) {
       _ = try transaction.connection.execute(
         statement, [.time(transaction.now), .text(deviceID)])
     }
   }
-  ///
-  /// Reads them FOR UPDATE: the transaction may have read before it waited for the device, and a token may
-  /// have been set until then.
 }
 
 extension Transaction {

@@ -57,13 +57,18 @@ struct SignInStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
+  /// Whether the request shows the credential of a registration of the phone.
+  func showsRegistration(_ device: SigningDevice) throws(DatabaseError) -> Bool {
+    guard let hash = device.credentialHash else { return false }
+    return try transaction.devices.lockRegistration(with: hash, of: device.clientDeviceID) != nil
+  }
+
   /// Gives the device to the account and begins a session.
   ///
-  /// If the device is new to the account, a pending registration fills in the description that the
-  /// request omits. If the sign-in shows the credential of the registration, the device gets the
-  /// registration's push token and credential. If the sign-in shows no credential, or that of another
-  /// account on the phone, and comes from the same address, the device gets those that it lacks. Only a credential that is shown is
-  /// trusted: everyone may register any id, also strangers in the same network.
+  /// If the sign-in shows the credential of a pending registration, the device gets the registration's
+  /// description, push token and credential. Otherwise the registration waits for whoever shows its credential:
+  /// everyone may sign in on any id, also strangers in the same network. It only fills in the name and platform of a new
+  /// device, if the request omits that.
   ///
   /// An earlier session of the device ends.
   ///
@@ -75,25 +80,19 @@ struct SignInStatements: ~Copyable {
     detail: String? = nil
   ) throws -> Session {
     try transaction.accounts.lockOpen(account)
-    let now = transaction.now
-    let registration = try registration(of: device)
     let own = try ownDevice(device.clientDeviceID, of: account)
-    let shown = try shownCredential(of: device, registration, own, account: account)
-    let description = own == nil || shown == .registration ? registration : nil
-    let id = try upsert(device, of: account, registration: description)
+    let shown = try shownCredential(of: device, own, account: account)
+    let id = try upsert(
+      device, of: account,
+      describedAs: try description(of: device, isNew: own == nil, showing: shown))
     switch shown {
-    case .registration:
-      if let registration {
-        let isTrusted = beginning != .untrustedKey
-        try adopt(registration, for: id, trustedAt: isTrusted ? now : nil)
-      }
+    case .registration(let registration):
+      let isTrusted = beginning != .untrustedKey
+      try adopt(registration, for: id, trustedAt: isTrusted ? transaction.now : nil)
     case .own(let hash):
       if beginning.isProof { try trustCredential(hash, of: id) }
       try transaction.devices.confirmCredential(hash, of: id)
-    case .none:
-      if let registration, registration.isFromSameAddress {
-        try adoptMissing(of: registration, for: id)
-      }
+    case .none: break
     }
     try transaction.sessions.endAll(of: id, because: .signedInAgain)
     let session = try transaction.sessions.begin(
@@ -107,48 +106,56 @@ struct SignInStatements: ~Copyable {
   /// The owner of the credential that `device` shows. That of another account on the phone counts as none: the
   /// phone does not know which account it belongs to.
   private func shownCredential(
-    of device: SigningDevice, _ registration: PendingRegistration?, _ own: OwnDevice?,
-    account: String
+    of device: SigningDevice, _ own: OwnDevice?, account: String
   ) throws -> ShownCredential {
     guard let hash = device.credentialHash else { return .none }
-    let now = transaction.now
-    if registration?.credential.matches(hash, at: now) == true { return .registration }
-    if own?.credentials.shown(hash, at: now) != nil { return .own(hash) }
+    if let registration = try transaction.devices.lockRegistration(
+      with: hash, of: device.clientDeviceID)
+    {
+      return .registration(registration)
+    }
+    if own?.credentials.shown(hash, at: transaction.now) != nil { return .own(hash) }
     guard try transaction.knownDevices.isOfPhone(hash, device.clientDeviceID) else {
       throw Refusal.credential(account: account, device: nil)
     }
     return .none
   }
 
-  /// The registration that fits best: the one whose credential is shown, else the one from the same
-  /// address, else the newest.
-  private func registration(
-    of device: SigningDevice
-  ) throws(DatabaseError) -> PendingRegistration? {
-    let address = Parameter.text(transaction.origin.address)
+  /// The name and the platform that a registration has for the device, if they are to be used.
+  private func description(
+    of device: SigningDevice, isNew: Bool, showing shown: ShownCredential
+  ) throws(DatabaseError) -> (name: String, platform: DevicePlatform)? {
+    if case .registration(let registration) = shown {
+      return (registration.name, registration.platform)
+    }
+    guard isNew, device.name == nil || device.platform == nil else { return nil }
     return try transaction.connection.row(
       """
-      SELECT address, name, platform, push_token, credential_hash, credential_expires_at, address = ?
-      FROM device_registrations WHERE client_device_id = ?
-      ORDER BY credential_hash <=> ? DESC, address = ? DESC, registered_at DESC LIMIT 1
+      SELECT name, platform FROM device_registrations WHERE client_device_id = ?
+      ORDER BY address = ? DESC, registered_at DESC LIMIT 1
       """,
-      [
-        address, .text(device.clientDeviceID), device.credentialHash.map { .bytes($0) } ?? .null,
-        address,
-      ]
-    ) { row in PendingRegistration(row: row, clientDeviceID: device.clientDeviceID) }
+      [.text(device.clientDeviceID), .text(transaction.origin.address)]
+    ) { row in (row.text(0), DevicePlatform(row: row, 1)) }
   }
 
-  /// The account's device, if it already exists; nil also if it was revoked.
+  /// The account's device, if it already exists; nil also if it was revoked. Keeps it from changing before the
+  /// transaction's end.
+  ///
+  /// Found before it is locked: a lock of a device that does not exist would make other sign-ups wait.
   private func ownDevice(
     _ clientDeviceID: String, of account: String
   ) throws(DatabaseError) -> OwnDevice? {
-    try transaction.connection.row(
+    let id = try transaction.connection.row(
+      "SELECT id FROM devices WHERE account_id = ? AND client_device_id = ?",
+      [.text(account), .text(clientDeviceID)]
+    ) { row in row.text(0) }
+    guard let id else { return nil }
+    return try transaction.connection.row(
       """
       SELECT credential_hash, credential_expires_at, old_credential_hash, old_credential_expires_at
-      FROM devices WHERE account_id = ? AND client_device_id = ? AND revoked_at IS NULL
+      FROM devices WHERE id = ? AND revoked_at IS NULL FOR UPDATE
       """,
-      [.text(account), .text(clientDeviceID)]
+      [.text(id)]
     ) { row in OwnDevice(credentials: DeviceCredentials(row: row, from: 0)) }
   }
 
@@ -161,11 +168,12 @@ struct SignInStatements: ~Copyable {
 
   /// - Returns: the device's id.
   private func upsert(
-    _ device: SigningDevice, of account: String, registration: PendingRegistration?
+    _ device: SigningDevice, of account: String,
+    describedAs description: (name: String, platform: DevicePlatform)?
   ) throws(DatabaseError) -> String {
     let now = Parameter.time(transaction.now)
-    let name = device.name ?? registration?.name
-    let platform = device.platform ?? registration?.platform
+    let name = device.name ?? description?.name
+    let platform = device.platform ?? description?.platform
     let id = try transaction.connection.row(
       """
       INSERT INTO devices (id, account_id, client_device_id, name, platform, created_at, last_used_at)
@@ -201,59 +209,19 @@ struct SignInStatements: ~Copyable {
       [.bytes(hash), now, .bytes(hash), now, .text(deviceID)])
   }
 
-  /// Fills in what the device lacks from a registration that was not shown: a credential, if it has
-  /// no trusted one, and a push token.
-  private func adoptMissing(
-    of registration: PendingRegistration, for deviceID: String
-  ) throws(DatabaseError) {
-    let has = try transaction.connection.row(
-      """
-      SELECT credential_trusted_at IS NOT NULL AND credential_expires_at > ?
-          OR old_credential_trusted_at IS NOT NULL AND old_credential_expires_at > ?,
-        EXISTS (SELECT 1 FROM push_tokens t WHERE t.device_id = devices.id)
-      FROM devices WHERE id = ?
-      """,
-      [.time(transaction.now), .time(transaction.now), .text(deviceID)]
-    ) { row in (credential: !row.isNull(0) && row.boolean(0), pushToken: row.boolean(1)) }
-    guard let has else { return }
-    if !has.credential {
-      try transaction.devices.setCredential(
-        registration.credentialHash, until: registration.credentialExpiresAt, trustedAt: nil,
-        isShown: false, of: deviceID)
-    }
-    if !has.pushToken { try storePushToken(of: registration, on: deviceID) }
-    try remove(registration)
-  }
-
   /// - Parameter trustedAt: nil: the credential proves nothing.
   private func adopt(
     _ registration: PendingRegistration, for deviceID: String, trustedAt: Timestamp?
   ) throws(DatabaseError) {
     try transaction.devices.setCredential(
       registration.credentialHash, until: registration.credentialExpiresAt, trustedAt: trustedAt,
-      isShown: true, of: deviceID)
-    try storePushToken(of: registration, on: deviceID)
-    try remove(registration)
-  }
-
-  private func storePushToken(
-    of registration: PendingRegistration, on deviceID: String
-  ) throws(DatabaseError) {
-    guard let token = registration.pushToken else { return }
-    try transaction.pushTokens.store(
-      token, platform: PushPlatform(registration.platform), of: deviceID)
-  }
-
-  private func remove(_ registration: PendingRegistration) throws(DatabaseError) {
-    _ = try transaction.connection.execute(
-      """
-      DELETE FROM device_registrations
-      WHERE client_device_id = ? AND address = ? AND credential_hash = ?
-      """,
-      [
-        .text(registration.clientDeviceID), .text(registration.address),
-        .bytes(registration.credentialHash),  // a newer registration stays
-      ])
+      of: deviceID)
+    if let token = registration.pushToken {
+      try transaction.pushTokens.store(
+        token, platform: PushPlatform(registration.platform), of: deviceID)
+    }
+    try transaction.devices.removeRegistration(
+      with: registration.credentialHash, of: registration.clientDeviceID)
   }
 }
 
@@ -266,34 +234,10 @@ private struct OwnDevice {
 }
 
 /// The owner of the credential that a sign-in shows.
-private enum ShownCredential: Equatable {
+private enum ShownCredential {
   /// The request shows none that counts.
   case none
-  case registration
+  case registration(PendingRegistration)
   /// The account's device. The value is the credential's SHA-256.
   case own([UInt8])
-}
-
-private struct PendingRegistration {
-  let clientDeviceID: String
-  let address: String
-  let name: String
-  let platform: DevicePlatform
-  let pushToken: PushToken?
-  let credential: StoredCredential
-  let credentialHash: [UInt8]
-  let credentialExpiresAt: Timestamp
-  let isFromSameAddress: Bool
-
-  init(row: borrowing Row, clientDeviceID: String) {
-    self.clientDeviceID = clientDeviceID
-    address = row.text(0)
-    name = row.text(1)
-    platform = DevicePlatform(row: row, 2)
-    pushToken = row.optionalText(3).flatMap { PushToken($0) }
-    credential = StoredCredential(row: row, hash: 4, expiresAt: 5)!  // the column is NOT NULL
-    credentialHash = row.bytes(4)
-    credentialExpiresAt = row.timestamp(5)
-    isFromSameAddress = row.boolean(6)
-  }
 }

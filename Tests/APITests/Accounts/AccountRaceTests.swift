@@ -150,13 +150,13 @@ import Testing
   /// The device already has the new credential and shows it at its next sign-in.
   @Test func aNewRegistrationOutlivesTheAdoptionOfTheOldOne() throws {
     try withApplication { site in
-      try site.registerDevice()
+      let credential = try site.registerDevice()
       site.sql(
         """
         CREATE TRIGGER meanwhile BEFORE UPDATE ON devices FOR EACH ROW
         UPDATE device_registrations SET credential_hash = REPEAT('x', 32)
         """)
-      _ = try site.signUp()
+      _ = try site.signUp(credential: credential)
       #expect(
         site.sql("SELECT credential_hash FROM device_registrations")
           == String(repeating: "x", count: 32))

@@ -12,7 +12,7 @@ import Testing
   ) throws {
     try withApplication { site in
       let credential = try site.registerDevice()
-      _ = try site.setUp(of: try site.signUp())
+      _ = try site.setUp(of: try site.signUp(credential: credential))
       try body(site, credential)
     }
   }

@@ -17,7 +17,7 @@ import Testing
   ) throws {
     try withApplication { site in
       let credential = try site.registerDevice()
-      _ = try site.signUp()
+      _ = try site.signUp(credential: credential)
       try body(site, credential)
     }
   }

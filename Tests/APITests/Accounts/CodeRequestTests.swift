@@ -15,7 +15,7 @@ import Testing
   ) throws {
     try withApplication { site in
       let credential = try site.registerDevice()
-      _ = try site.signUp(isProven: isProven)
+      _ = try site.signUp(credential: credential, isProven: isProven)
       try body(site, credential)
     }
   }

@@ -120,7 +120,7 @@ import Testing
   @Test func startsAreLimited() throws {
     try withApplication { site in
       let credential = try site.registerDevice()
-      _ = try site.signUp()
+      _ = try site.signUp(credential: credential)
       let statuses = (1...21).map { _ in start(site).status }
       #expect(statuses == Array(repeating: 200, count: 20) + [429])
       #expect(site.count("phone_challenges") == 10)

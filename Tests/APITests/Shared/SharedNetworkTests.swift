@@ -67,7 +67,7 @@ import Testing
   func aKnownPhoneSignsInFromANetworkThatHasUsedUpItsLimits(network: String) throws {
     try withApplication(agent: TestApplication.agent) { site in
       let credential = try site.registerDevice(address: "198.51.100.1")
-      let ann = try site.signUp(address: "198.51.100.1")
+      let ann = try site.signUp(credential: credential, address: "198.51.100.1")
       _ = try site.setUp(of: ann)
       try site.addPasskey(
         Authenticator(),

@@ -21,9 +21,13 @@ enum Actor: String, CaseIterable, Sendable {
   case revokedDevice
   /// Only an own account, and the ids of the owner's things.
   case ownAccount
+  /// The id of a phone that is registered and not signed in.
+  case waitingDeviceID
+  /// The same, in the network of that phone.
+  case neighborOfWaiting
 
   var address: String {
-    self == .neighbor || self == .neighborWithBearer
+    [.neighbor, .neighborWithBearer, .neighborOfWaiting].contains(self)
       ? WalkWorld.ownerAddress : WalkWorld.thiefAddress
   }
 
@@ -31,6 +35,9 @@ enum Actor: String, CaseIterable, Sendable {
   var isBearer: Bool {
     [.oldBearer, .plainBearer, .freshBearer, .neighborWithBearer].contains(self)
   }
+
+  /// Whether the actor knows the phone that waits for its sign-up.
+  var knowsWaiting: Bool { self == .waitingDeviceID || self == .neighborOfWaiting }
 
   /// Whether the session began with a proof that is still valid.
   var hasProof: Bool { self == .freshBearer }
@@ -66,6 +73,7 @@ enum Actor: String, CaseIterable, Sendable {
         ("accessToken", world.revokedToken), ("deviceCredential", world.revokedCredential),
         ("deviceId", "old phone of ann"), ("email", owner.email),
       ]
+    case .waitingDeviceID, .neighborOfWaiting: all += [("deviceId", world.waiting.phone)]
     case .ownAccount:
       all += world.ownerIDs.map { ("id", $0) }
       all += [("email", owner.email), phone, ("user_id", "\(WalkWorld.ownerPlayer)")]

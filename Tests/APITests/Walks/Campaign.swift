@@ -76,6 +76,10 @@ struct Campaign {
       }
       keep(walk)
     }
+    if actor.knowsWaiting {
+      try walk.take(WalkStep(id: walk.steps.count + 1, act: .waitingPhone))
+      return walk.violations.isEmpty ? nil : walk
+    }
     // If the account is unchanged, the last attempts equal those of the first walk.
     guard walks == 1 || !walk.place.isEmpty else { return nil }
     for act in Self.lastActs(of: actor) {

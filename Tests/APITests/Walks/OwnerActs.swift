@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import HTTP
 
@@ -17,6 +18,41 @@ extension WalkSite {
     case .signsOutEverywhere: return signOut(query: "revokeAll=true")
     case .removesAuthenticators: return signOut(query: "revokeAll=true&authenticators=true")
     }
+  }
+
+  /// Signs up on the phone that waits.
+  ///
+  /// - Returns: a problem; nil if the phone got its account, its credential and its push token.
+  func signUpWaitingPhone() throws -> String? {
+    try watch.forgetLimits()
+    let phone = world.waiting
+    let answer = Answer(
+      respond(
+        to: Request(
+          method: "POST", path: AccountPath.register, query: "",
+          fields: [("X-Device-Credential", phone.credential)],
+          body: Array(
+            jsonText([
+              "email": phone.email, "name": "Dora", "deviceId": phone.phone,
+              "deviceName": phone.phoneName, "platform": "ios",
+            ]).utf8), remoteAddress: WalkWorld.ownerAddress, requestID: "owner")))
+    _ = try watch.takeChanges()
+    guard answer.status == 201, let account = answer.string("user", "id") else {
+      return "\(answer.status) \(answer.text)"
+    }
+    func isOwn(_ row: WatchedRow, in table: String) -> Bool {
+      watch.owner(of: row, in: table) == .account(account)
+    }
+    let hash = hexEncoded(sha256(phone.credential)).uppercased()
+    guard
+      watch.rows(of: "devices").contains(where: {
+        isOwn($0, in: "devices") && $0["credential_hash"] == hash
+          && $0["credential_trusted_at"] != nil
+      })
+    else { return "without its credential" }
+    return watch.rows(of: "push_tokens").contains {
+      isOwn($0, in: "push_tokens") && $0["token"] == pushTokenText("d")
+    } ? nil : "without its push token"
   }
 
   private func signOut(query: String) -> Bool {

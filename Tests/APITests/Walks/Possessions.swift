@@ -36,8 +36,7 @@ struct Possessions {
     if rows("passkeys").contains(where: { ids.contains($0["credential_id"] ?? "") }) {
       found.append("passkey")
     }
-    // A sign-in adopts the push token of a registration from the same network.
-    if hasEnded || !actor.isBearer && actor != .neighbor {
+    if hasEnded || !actor.isBearer {
       for token in rows("push_tokens") where token["token"] == ValueNames.thiefPushToken {
         found.append("push token")
       }

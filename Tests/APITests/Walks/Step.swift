@@ -94,6 +94,8 @@ struct WalkStep: Sendable, CustomStringConvertible {
     case persist(WalkCall)
     case wait(Duration)
     case owner(OwnerAct)
+    /// The phone that waits signs up, with the credential of its registration.
+    case waitingPhone
     /// Tries again everything that may still open the account.
     case lastTries
   }
@@ -108,6 +110,7 @@ struct WalkStep: Sendable, CustomStringConvertible {
     case .persist(let call): "\(id). again and again: \(call)"
     case .wait(let span): "\(id). \(span.components.seconds / 60) minutes pass"
     case .owner(let act): "\(id). the owner \(act.rawValue)"
+    case .waitingPhone: "\(id). the phone that waits signs up"
     case .lastTries: "\(id). the last tries"
     }
   }

@@ -44,6 +44,11 @@ struct Walk {
       _ = try site.watch.takeChanges()
       _ = try site.watch.takeCounted()
       hasEnded = isDone && ends(act)
+    case .waitingPhone:
+      if let problem = try site.signUpWaitingPhone() {
+        violations.append(Violation(rule: "a phone that waits is refused", detail: problem))
+      }
+      _ = try site.watch.takeCounted()
     case .lastTries: try tryAll(in: step.id)
     }
     let possessions = Possessions(actor: actor, site: site, known: known)

@@ -1,4 +1,5 @@
 import Base
+import Cryptography
 import Foundation
 import HTTP
 import Store
@@ -42,7 +43,7 @@ struct WalkRules {
     for change in changes where change.table == "accounts" && change.old == nil {
       ownAccounts.insert(change.key)
     }
-    var found: [Violation] = []
+    var found = takenFromWaiting(call, changes)
     if let violation = serverError(call, response) { found.append(violation) }
     found += foreignChanges(call, changes, hasEnded: hasEnded)
     if (400..<500).contains(response.status) { found += leftovers(call, changes) }
@@ -74,6 +75,19 @@ struct WalkRules {
     "code-wrong-email", "code-wrong-known-device", "code-wrong-network", "code-wrong-other",
     "known-browser", "mail-unproven", "mail-unproven-network",
   ]
+
+  /// Changes of the registration that waits for its phone, and uses of its push token.
+  private func takenFromWaiting(_ call: WalkCall, _ changes: [RowChange]) -> [Violation] {
+    let waiting = site.world.waiting
+    let hash = hexEncoded(sha256(waiting.credential)).uppercased()
+    return changes.filter { change in
+      change.table == "device_registrations" && change.old?["credential_hash"] == hash
+        || change.table == "push_tokens" && change.new?["token"] == pushTokenText("d")
+        || change.table == "devices" && change.new?["credential_hash"] == hash
+    }.map {
+      Violation(rule: "taken from a phone that waits: \($0.summary)", detail: "by \(call.route)")
+    }
+  }
 
   private func serverError(_ call: WalkCall, _ response: Response) -> Violation? {
     guard response.status >= 500, Self.declared[call.route]?.contains(response.status) != true

@@ -60,7 +60,9 @@ final class WalkSite {
   }
 
   /// Everyone except the actor.
-  var people: [WalkWorld.Person] { [world.owner, world.plainOwner, world.bystander] }
+  var people: [WalkWorld.Person] {
+    [world.owner, world.plainOwner, world.bystander, world.waiting]
+  }
 
   /// The secret of the newest mail of a kind to an address.
   func mailed(_ kind: String, to email: String) -> String? {

@@ -40,6 +40,10 @@ struct WalkWorld {
   /// A person without passkeys and keys.
   var plainOwner = Person(email: "carl@example.org", phone: "phone of carl")
   var bystander = Person(email: "bob@example.com", phone: "phone of bob")
+  /// A person whose phone is registered, and has no account yet.
+  var waiting = Person(
+    email: "dora@example.org", phone: "phone of dora", phoneName: "Dora's phone",
+    marks: [pushTokenText("d"), "dora@example.org"])
   /// A token of the owner's other device, where the owner has just signed in.
   var freshToken = ""
   /// A token of a phone that the owner has revoked.
@@ -79,6 +83,9 @@ struct WalkWorld {
     try addBystander(to: site)
     try addThief(to: site)
     try addOthers(to: site)
+    waiting.credential = try site.registerDevice(
+      waiting.phone, name: waiting.phoneName, pushToken: pushTokenText("d"),
+      address: Self.ownerAddress)
     site.advance(by: .seconds(7200))
     try ageOwner(at: site)
     site.seeCompanion()

@@ -92,11 +92,6 @@ import Testing
     Case("push_tokens.PRIMARY", copy("push_tokens", "token device_id platform registered_at")),
     Case(
       "device_registrations.PRIMARY",
-      copy(
-        "device_registrations", registrationColumns,
-        changing: ["credential_hash": "REPEAT('x', 32)"])),
-    Case(
-      "device_registrations.device_registrations_credential",
       copy("device_registrations", registrationColumns, changing: ["address": "'192.0.2.2'"])),
     Case("sessions.PRIMARY", copy("sessions", "id device_id created_at rotated_at expires_at")),
     Case(

@@ -88,6 +88,8 @@ extension Messages {
       This device's key for face or fingerprint is new. Sign in with a mailed code or a passkey, \
       then confirm the payment; or wait a day.
       """,
+    keyInUse:
+      "This key belongs to another account on this phone. Make a new key, or update the app.",
     biometricsRefused:
       "Your face or fingerprint was not accepted. Try again, or sign in with a code.",
 

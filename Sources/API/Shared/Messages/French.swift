@@ -137,6 +137,10 @@ extension Messages {
       La clé de cet appareil pour le visage ou l’empreinte est récente. Connectez-vous avec un \
       code reçu par e-mail ou une clé d’accès, puis confirmez le paiement, ou attendez un jour.
       """,
+    keyInUse: """
+      Cette clé appartient à un autre compte sur ce téléphone. Créez-en une nouvelle, ou mettez \
+      l’application à jour.
+      """,
     biometricsRefused: """
       Votre visage ou votre empreinte n’a pas été accepté. Réessayez, ou connectez-vous avec un code.
       """,

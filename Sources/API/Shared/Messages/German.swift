@@ -158,6 +158,10 @@ extension Messages {
       einem Code per E-Mail oder einem Passkey an und bestätigen Sie dann die Zahlung, oder warten \
       Sie einen Tag.
       """,
+    keyInUse: """
+      Dieser Schlüssel gehört auf diesem Telefon zu einem anderen Konto. Erzeugen Sie einen \
+      neuen, oder aktualisieren Sie die App.
+      """,
     biometricsRefused: """
       Ihr Gesicht oder Fingerabdruck wurde nicht angenommen. Versuchen Sie es noch einmal, oder \
       melden Sie sich mit einem Code an.

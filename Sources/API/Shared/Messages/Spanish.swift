@@ -134,6 +134,10 @@ extension Messages {
       La clave de este dispositivo para la cara o la huella es nueva. Inicie sesión con un código \
       por correo o una clave de acceso y después confirme el pago, o espere un día.
       """,
+    keyInUse: """
+      Esta clave pertenece a otra cuenta en este teléfono. Cree una nueva o actualice la \
+      aplicación.
+      """,
     biometricsRefused: """
       Su cara o su huella no se ha aceptado. Vuelva a intentarlo, o inicie sesión con un código.
       """,
