@@ -195,6 +195,7 @@ CREATE TABLE IF NOT EXISTS passkeys (
   created_at         DATETIME(3) NOT NULL COMMENT 'UTC',
   last_used_at       DATETIME(3) NULL COMMENT 'UTC; last sign-in or payment',
   uses               BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'sign-ins and payments; each changes the row, also where the authenticator does not count',
+  session_id         UUID NULL COMMENT 'in which it was added; the link of that session in a mail removes it; none: before version 3',
   UNIQUE KEY passkeys_credential (credential_id),
   KEY passkeys_account (account_id),
   CONSTRAINT passkeys_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
@@ -226,6 +227,7 @@ CREATE TABLE IF NOT EXISTS address_changes (
   email      VARCHAR(254) NOT NULL COMMENT 'the address that is wanted; lower case; may be that of another account, which then keeps it',
   token_hash BINARY(32) NOT NULL COMMENT 'SHA-256 of the token in the mailed link; the row is deleted when it is used',
   expires_at DATETIME(3) NOT NULL COMMENT 'UTC',
+  session_id UUID NULL COMMENT 'that asked: the wish ends with it; none: a browser asked',
   UNIQUE KEY address_changes_token (token_hash),
   KEY address_changes_expiry (expires_at),
   CONSTRAINT address_changes_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
@@ -734,9 +736,10 @@ CREATE TABLE IF NOT EXISTS outbox (
   id          UUID NOT NULL PRIMARY KEY,
   kind        ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
                    'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
-                   'browser_signed_in', 'keys_removed', 'account_banned', 'account_unbanned') NOT NULL,
+                   'browser_signed_in', 'keys_removed', 'account_banned', 'account_unbanned',
+                   'address_change_begun', 'address_proven') NOT NULL,
   recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
-  sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
+  sealed      VARCHAR(2000) NULL COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
   state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
               COMMENT 'suppressed: not sent, because no account has this address; dead: given up, see reason',
   due_at      DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
@@ -1101,9 +1104,6 @@ IF @found < 3 THEN
     ADD COLUMN IF NOT EXISTS old_credential_trusted_at DATETIME(3) NULL COMMENT 'UTC; as credential_trusted_at'
       AFTER old_credential_expires_at,
     ALGORITHM = INSTANT;
-END IF //
-DELIMITER ;
-
   -- Several registrations of a phone from one address: nobody replaces that of another person there.
   ALTER TABLE device_registrations
     MODIFY address VARCHAR(45) NOT NULL COMMENT 'of the caller',
@@ -1125,7 +1125,12 @@ DELIMITER ;
                      'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
                      'browser_signed_in', 'keys_removed', 'account_banned', 'account_unbanned',
                      'address_change_begun', 'address_proven') NOT NULL,
+    MODIFY sealed VARCHAR(2000) NULL
+      COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
     ALGORITHM = INSTANT;
+END IF //
+DELIMITER ;
+
 -- Rows that every site has -----------------------------------------------------------------------------------------
 
 INSERT INTO pairing_server (session, server_id)

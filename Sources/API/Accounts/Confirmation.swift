@@ -28,6 +28,7 @@ func confirmAccount(_ request: Request, in context: borrowing Context) throws ->
     case "no": try proofs.deny(accountID)
     default: throw Failure.badRequest(\.formIncomplete)
     }
+  if case .confirmed = outcome { context.wakeCompanion() }
   return switch outcome {
   case .confirmed: .said(texts.thanks, texts.confirmed, in: language)
   case .denied: .said(texts.denied, texts.nobodyUses, in: language)
@@ -56,6 +57,8 @@ extension Response {
     let content = """
       <p>\(texts.somebodyCreated)</p>
       \(Page.list(facts))
+      <p>\(texts.hasAccess)</p>
+      \(Page.list(account.access.map { $0.fact(texts, in: language) }))
       <form method="post" action="/account/confirm">
       <input type="hidden" name="token" value="\(token.htmlEscaped)">
       <p><button class="primary" name="answer" value="yes">\(texts.thisIsMe)</button></p>
@@ -78,6 +81,19 @@ extension Response {
   ) -> Response {
     Page(language: language, title: title, content: "<p>\(sentences)</p>")
       .response(status: status)
+  }
+}
+
+extension AccountAccess {
+  /// Its line in a list.
+  func fact(_ texts: LinkTexts, in language: Language) -> (name: String, value: String) {
+    let label =
+      switch kind {
+      case .device: texts.device
+      case .biometricKey: texts.biometricKey
+      case .passkey: texts.passkey
+      }
+    return (label, "\(name.pageText), \(since.html(in: language))")
   }
 }
 

@@ -47,6 +47,16 @@ struct LinkTexts: Sendable {
   let passkeyRemoved: String
   let browsersOut: String
   let watchYourMail: String
+  let keepAddress: String
+  let askerGoesToo: String
+  let addressStays: String
+  /// Stands before the list of what opens the account.
+  let hasAccess: String
+  let biometricKey: String
+  let passkey: String
+  let removeAll: String
+  let allGo: String
+  let allRemoved: String
   let nothingToEnd: String
   let outAlready: String
 }

@@ -1,4 +1,5 @@
 import Base
+import Cryptography
 import HTTP
 import Store
 
@@ -13,18 +14,29 @@ func askWhetherToEnd(_ request: Request, in context: borrowing Context) throws -
       return .nothingToEnd(in: language)
     }
     return .question(
-      about: session, removesPasskey: passkeyID != nil, token: token, in: language)
+      about: session, removesPasskey: passkeyID != nil || session.hasPasskeys, token: token,
+      in: language)
   case .browsers(let link):
     guard try context.records.browsers.canEnd(link) else {
       return .nothingToEnd(in: language)
     }
     return .questionAboutBrowsers(token: token, in: language)
+  case .newAddress(let hash):
+    guard let wanted = try context.records.addressChanges.wanted(by: hash) else {
+      return .nothingToEnd(in: language)
+    }
+    return .question(about: wanted, token: token, in: language)
+  case .access(let link):
+    let access = try context.records.addressProofs.access(of: link)
+    guard !access.isEmpty else { return .nothingToEnd(in: language) }
+    return .question(about: access, token: token, in: language)
   case nil: return .nothingToEnd(in: language)
   }
 }
 
 /// `POST /account/end`: signs out the device or all browsers that the link names. Also removes a passkey
-/// that the device's session has added.
+/// that the device's session has added, withdraws another address that was asked for, or removes what an account had
+/// when its address was proven.
 func endByLink(_ request: Request, in context: borrowing Context) throws -> Response {
   let language = request.messageLanguage
   let texts = LinkTexts(in: language)
@@ -40,14 +52,29 @@ func endByLink(_ request: Request, in context: borrowing Context) throws -> Resp
       return .nothingToEnd(in: language)
     }
     return .undone([texts.browsersOut], in: language)
+  case .newAddress(let hash):
+    guard let ended = try context.records.addressChanges.withdraw(byLink: hash) else {
+      return .nothingToEnd(in: language)
+    }
+    return .undone(
+      [texts.addressStays, ended.device ? texts.deviceOut : texts.browsersOut], in: language)
+  case .access(let link):
+    guard try context.records.addressProofs.removeAccess(of: link) else {
+      return .nothingToEnd(in: language)
+    }
+    return .undone([texts.allRemoved], in: language)
   case nil: return .nothingToEnd(in: language)
   }
 }
 
-/// The sign-ins that a link in a mail can end.
+/// The things that a link in a mail can end.
 private enum EndingLink {
   case session(id: String, passkeyID: String?)
   case browsers(BrowserLink)
+  /// The request for another address, named by SHA-256 of the token that was mailed there.
+  case newAddress([UInt8])
+  /// Everything that the account had when its address was proven.
+  case access(ProofLink)
 }
 
 extension Context {
@@ -56,6 +83,15 @@ extension Context {
     let keys = settings.hmacKeys
     if let parts = LinkToken.parts(of: token, for: .ending, signedWith: keys) {
       return .session(id: parts[0], passkeyID: parts[1].isEmpty ? nil : parts[1])
+    }
+    if let parts = LinkToken.parts(of: token, for: .withdrawal, signedWith: keys) {
+      return base64URLDecoded(parts[0]).map { .newAddress($0) }
+    }
+    if let parts = LinkToken.parts(of: token, for: .removal, signedWith: keys),
+      parts.count == 2, let instant = Int64(parts[1])
+    {
+      return .access(
+        ProofLink(accountID: parts[0], provedAt: Timestamp(milliseconds: instant)))
     }
     if let parts = LinkToken.parts(of: token, for: .browserEnding, signedWith: keys),
       parts.count == 2, let second = Int64(parts[1])
@@ -82,6 +118,24 @@ extension Response {
   /// Has no facts: the mail tells the time and the place.
   fileprivate static func questionAboutBrowsers(token: String, in language: Language) -> Response {
     question([], button: LinkTexts(in: language).endBrowsers, token: token, in: language)
+  }
+
+  fileprivate static func question(
+    about wanted: WantedAddress, token: String, in language: Language
+  ) -> Response {
+    let texts = LinkTexts(in: language)
+    return question(
+      [(texts.newAddress, "<strong>\(wanted.email.pageText)</strong>")],
+      button: texts.keepAddress, token: token, " \(texts.askerGoesToo)", in: language)
+  }
+
+  fileprivate static func question(
+    about access: [AccountAccess], token: String, in language: Language
+  ) -> Response {
+    let texts = LinkTexts(in: language)
+    return question(
+      access.map { $0.fact(texts, in: language) }, button: texts.removeAll, token: token,
+      " \(texts.allGo)", in: language)
   }
 
   /// - Parameter ending: The end of the text below the button.
@@ -126,7 +180,7 @@ extension Endpoint {
   static var endByLink: Endpoint {
     Endpoint(API.endByLink) {
       Operation(
-        "Signs out the device or all browsers that the link names.",
+        "Signs out the device or all browsers that the link names, withdraws a new address, or removes devices and keys.",
         body: .form(["token": .string]),
         answers: .page("Signed out."), errors: [.linkEnded])
     }

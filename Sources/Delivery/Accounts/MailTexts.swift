@@ -26,6 +26,7 @@ struct MailTexts: Sendable {
   let refreshReused: Text
   /// Stands before the link to the confirmation page.
   let addressChange: Text
+  let addressChangeBegun: Text
   let addressChanged: Text
   let deviceRenewed: Text
   let accountDeleted: Text
@@ -33,6 +34,13 @@ struct MailTexts: Sendable {
   let keysRemoved: Text
   let accountBanned: Text
   let accountUnbanned: Text
+  /// Stands before the list of what opens the account.
+  let addressProven: Text
+  /// Stands before the link that removes all of it.
+  let removeAll: String
+  /// Labels in that list.
+  let biometricKey: String
+  let passkey: String
   /// Stands before the link that ends a session and removes what it added.
   let ifItWasNotYou: String
   /// Labels for the lines about the cause of the mail.

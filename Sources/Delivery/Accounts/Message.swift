@@ -71,6 +71,16 @@ package struct Message: Sendable {
     case .addressChange:
       guard let link = link("address", content.secret) else { return nil }
       return (texts.addressChange, [texts.addressChange.body, link])
+    case .addressProven:
+      guard let link = link("end", content.secret) else { return nil }
+      return (
+        texts.addressProven,
+        [
+          texts.addressProven.body, Self.list(of: content.access, texts),
+          "\(texts.removeAll)\n\(link)",
+        ]
+      )
+    case .addressChangeBegun: return notice(texts.addressChangeBegun, content, texts)
     case .addressChanged: return plain(texts.addressChanged, content)
     case .accountDeleted: return plain(texts.accountDeleted, content)
     case .accountBanned: return plain(texts.accountBanned, content)
@@ -105,12 +115,28 @@ package struct Message: Sendable {
       $0.hexDigitValue != nil || ".:".utf8.contains($0)
     }
     let device = content.device.harmless
-    let minute = content.at.rfc3339.prefix(16).replacing("T", with: " ")
     let lines = [
       device.isEmpty ? nil : "\(texts.device): \(device)",
       content.address.isEmpty || !isAddress ? nil : "\(texts.address): \(content.address)",
     ].compactMap { $0 }
-    return lines.isEmpty ? "" : (lines + ["\(texts.time): \(minute) UTC"]).joined(separator: "\n")
+    return lines.isEmpty
+      ? "" : (lines + ["\(texts.time): \(minute(content.at))"]).joined(separator: "\n")
+  }
+
+  private static func list(of access: [MailContent.Access], _ texts: MailTexts) -> String {
+    access.map { item in
+      let label =
+        switch item.kind {
+        case .device: texts.device
+        case .biometricKey: texts.biometricKey
+        case .passkey: texts.passkey
+        }
+      return "\(label): \(minute(item.since))"
+    }.joined(separator: "\n")
+  }
+
+  private static func minute(_ instant: Timestamp) -> String {
+    "\(instant.rfc3339.prefix(16).replacing("T", with: " ")) UTC"
   }
 
   private var signature: String {

@@ -17,8 +17,9 @@ enum SecurityMailPush {
     case .refreshReused: text = texts.refreshReused
     case .browserSignedIn: text = texts.browserSignedIn
     case .keysRemoved: text = texts.keysRemoved
+    case .addressChangeBegun: text = texts.addressChangeBegun
     case .loginCode, .emailConfirmation, .addressChange, .addressChanged, .accountDeleted,
-      .accountBanned, .accountUnbanned, nil:
+      .accountBanned, .accountUnbanned, .addressProven, nil:
       return nil
     }
     return NotificationContent(

@@ -15,9 +15,11 @@ extension AccountData {
   static let pendingAddresses = AccountData(
     "pendingAddresses", [.text("email"), .time("expiresAt")],
     """
-    SELECT account_id, email, expires_at FROM address_changes
-    WHERE account_id = ? LIMIT ?
-    """)
+    SELECT c.account_id, c.email, c.expires_at FROM address_changes c
+    LEFT JOIN sessions s ON s.id = c.session_id
+    WHERE c.expires_at > ? AND c.account_id = ?
+      AND (c.session_id IS NULL OR s.id IS NOT NULL AND s.ended_at IS NULL) LIMIT ?
+    """, selectsUnexpired: true)
 
   static let devices = AccountData(
     "devices",

@@ -18,6 +18,19 @@ package struct UnprovenAccount: Sendable {
   /// The network address of the sign-up.
   package let address: String
   package let createdAt: Timestamp
+  /// What the account has by now.
+  package let access: [AccountAccess]
+}
+
+/// The link in the mail after the first proof of an address.
+package struct ProofLink: Sendable {
+  package let accountID: String
+  package let provedAt: Timestamp
+
+  package init(accountID: String, provedAt: Timestamp) {
+    self.accountID = accountID
+    self.provedAt = provedAt
+  }
 }
 
 /// Proofs that an account's e-mail address is that of the person who uses it.
@@ -30,7 +43,8 @@ package struct AddressProofs: Sendable {
   /// The account that a confirmation asks about; nil if its address is proven or it is gone.
   package func unproven(_ accountID: String) throws -> UnprovenAccount? {
     try records.read { transaction in
-      try transaction.connection.row(
+      let access = try transaction.access.list(of: accountID, until: records.now)
+      return try transaction.connection.row(
         """
         SELECT a.email, d.name, a.created_from, a.created_at
         FROM accounts a JOIN devices d ON d.account_id = a.id
@@ -41,15 +55,33 @@ package struct AddressProofs: Sendable {
       ) { row in
         UnprovenAccount(
           email: row.text(0), deviceName: row.text(1), address: row.text(2),
-          createdAt: row.timestamp(3))
+          createdAt: row.timestamp(3), access: access)
       }
     }
   }
 
-  /// Records that the owner wants the account: everything stays as it is.
+  /// What is left of what the account had when its address was proven; empty if the account is gone.
+  package func access(of link: ProofLink) throws -> [AccountAccess] {
+    try records.read { transaction in
+      try transaction.access.list(of: link.accountID, until: link.provedAt)
+    }
+  }
+
+  /// Removes what the account had when its address was proven, and withdraws a new address that was asked for.
+  ///
+  /// - Returns: false if nothing of it is left.
+  package func removeAccess(of link: ProofLink) throws -> Bool {
+    try records.transaction { transaction in
+      guard try transaction.accounts.lock(link.accountID) else { return false }
+      return try transaction.access.removeAll(of: link.accountID, until: link.provedAt)
+    }
+  }
+
+  /// Records that the owner wants the account: everything stays as it is, and the owner is told what it has.
   package func confirm(_ accountID: String) throws -> ConfirmationOutcome {
     try records.transaction { transaction in
       if try transaction.addressProofs.mark(accountID) {
+        try transaction.addressProofs.keepAll(of: accountID)
         try transaction.audit.write(.accountConfirmed, account: accountID)
         return .confirmed
       }
@@ -87,6 +119,7 @@ struct AddressProofStatements: ~Copyable {
     guard let first = try registeringDevice(of: account.id),
       try !isShown(first, by: device, or: bearer)
     else {
+      try keepAll(of: account.id)
       try transaction.audit.write(.emailProven, account: account.id)
       return
     }
@@ -120,6 +153,20 @@ struct AddressProofStatements: ~Copyable {
     ) { row in RegisteringDevice(row: row) }
     guard let first else { return false }
     return !first.isShown(by: device, at: transaction.now)
+  }
+
+  /// Lets everything stay that the account has at the first proof of its address. The person who added it could not
+  /// be told before: so keys that were set up with only a bearer begin their probation again, and the owner is
+  /// mailed a list, with a link that removes all of it.
+  func keepAll(of account: String) throws(DatabaseError) {
+    _ = try transaction.connection.execute(
+      """
+      UPDATE biometric_keys k JOIN devices d ON d.id = k.device_id SET k.trusted_at = ?
+      WHERE d.account_id = ? AND k.trusted_at > k.enrolled_at
+      """,
+      [.time(transaction.now + NewBiometricKey.probation), .text(account)])
+    try transaction.notices.tellOfAccess(
+      transaction.access.list(of: account, until: transaction.now), of: account)
   }
 
   /// - Returns: whether this is the first proof.

@@ -116,7 +116,7 @@ extension Passkeys {
         guard others.count < StoredPasskey.mostOfAnAccount else { return .full }
         let listed = ListedPasskey(
           id: transaction.makeID(), name: name, createdAt: transaction.now, lastUsedAt: nil)
-        try transaction.passkeys.insert(passkey, as: listed, of: caller.accountID)
+        try transaction.passkeys.insert(passkey, as: listed, by: caller)
         try transaction.audit.write(
           .passkeyAdded, account: caller.accountID, device: deviceID, detail: listed.id)
         try transaction.notices.tell(.passkeyAdded(listed.id), of: caller.sessionID)
@@ -142,18 +142,20 @@ extension SessionStatements {
 
 extension PasskeyStatements {
   fileprivate func insert(
-    _ passkey: Passkey, as listed: ListedPasskey, of account: String
+    _ passkey: Passkey, as listed: ListedPasskey, by caller: Caller
   ) throws(DatabaseError) {
     _ = try transaction.connection.execute(
       """
       INSERT INTO passkeys (id, account_id, credential_id, public_key, sign_count, is_backup_eligible,
-        is_backed_up, name, created_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        is_backed_up, name, created_at, session_id)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
-        .text(listed.id), .text(account), .bytes(passkey.credentialID), .bytes(passkey.publicKey),
+        .text(listed.id), .text(caller.accountID), .bytes(passkey.credentialID),
+        .bytes(passkey.publicKey),
         .integer(Int64(passkey.signCount)), .boolean(passkey.isBackupEligible),
         .boolean(passkey.isBackedUp), .text(listed.name), .time(listed.createdAt),
+        .text(caller.sessionID),
       ])
   }
 }

@@ -40,7 +40,8 @@ package struct Profiles: Sendable {
       }
       if let change {
         if change.email != now.account.email { try transaction.sessions.requireFreshProof(caller) }
-        try transaction.addressChanges.begin(change, of: now.account, by: device)
+        try transaction.addressChanges.begin(
+          change, of: now.account, by: (caller.sessionID, device))
       }
       return try transaction.profiles.profile(of: caller.accountID)
     }

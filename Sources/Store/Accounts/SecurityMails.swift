@@ -81,15 +81,50 @@ struct SecurityMailStatements: ~Copyable {
         for: .browserEnding, of: [account.id, String(transaction.now.seconds)]))
   }
 
+  /// Mails the owner of an account, whose address is proven, that another address was asked for, with a link that
+  /// withdraws the request.
+  ///
+  /// - Parameters:
+  ///   - tokenHash: SHA-256 of the token of the link that was mailed to the new address.
+  ///   - sessionID: the session that asked; nil: a browser asked.
+  func tell(
+    ofChange tokenHash: [UInt8], in sessionID: String?, _ account: Account
+  ) throws(DatabaseError) {
+    guard try transaction.accounts.isProven(account.id) else { return }
+    let device = try sessionID.flatMap { id throws(DatabaseError) in
+      try transaction.connection.row(
+        "SELECT d.name FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ?",
+        [.text(id)]
+      ) { row in row.text(0) }
+    }
+    try post(
+      .addressChangeBegun, to: account.email, of: account.id, in: account.language,
+      device: device ?? "",
+      link: transaction.mails.linkToken(for: .withdrawal, of: [base64URLEncoded(tokenHash)]))
+  }
+
+  /// Mails the owner, who has just proven the address of an account, what the account has, with a link that removes
+  /// all of it.
+  func tellOfAccess(_ access: [AccountAccess], of account: String) throws(DatabaseError) {
+    guard !access.isEmpty, let owner = try transaction.accounts.find(id: account) else { return }
+    try post(
+      .addressProven, to: owner.email, of: owner.id, in: owner.language,
+      device: access.first { $0.kind == .device }?.name ?? "",
+      link: transaction.mails.linkToken(
+        for: .removal, of: [account, String(transaction.now.milliseconds)]),
+      access: access)
+  }
+
   private func post(
     _ kind: MailKind, to email: String, of account: String, in language: Language?,
-    device: String, link: String?
+    device: String, link: String?, access: [AccountAccess] = []
   ) throws(DatabaseError) {
     try transaction.mails.post(
       kind, to: email, of: account,
       MailContent(
         secret: link ?? "", language: language ?? .english, device: device,
-        address: transaction.origin.storedAddress, at: transaction.now),
+        address: transaction.origin.storedAddress, at: transaction.now,
+        access: access.map { .init(kind: $0.kind, since: $0.since) }),
       lifetime: SecurityMail.lifetime)
   }
 }
@@ -104,6 +139,8 @@ extension Transaction {
 package struct NotedSession: Sendable {
   package let deviceName: String
   package let startedAt: Timestamp
+  /// Whether the link removes passkeys, other than one that it names.
+  package let hasPasskeys: Bool
 }
 
 extension Sessions {
@@ -112,52 +149,86 @@ extension Sessions {
     try records.read { transaction in
       try transaction.connection.row(
         """
-        SELECT d.name, s.created_at FROM sessions s JOIN devices d ON d.id = s.device_id
+        SELECT d.name, s.created_at, EXISTS (SELECT 1 FROM passkeys p JOIN sessions t ON t.id = p.session_id
+          WHERE t.device_id = d.id AND p.account_id = d.account_id AND p.created_at >= s.created_at)
+        FROM sessions s JOIN devices d ON d.id = s.device_id
         WHERE s.id = ?
         """,
         [.text(id)]
-      ) { row in NotedSession(deviceName: row.text(0), startedAt: row.timestamp(1)) }
+      ) { row in
+        NotedSession(
+          deviceName: row.text(0), startedAt: row.timestamp(1), hasPasskeys: row.boolean(2))
+      }
     }
   }
 
-  /// Revokes the device of the session, removes the passkey that the session added, and ends visits
-  /// of browsers and the request for another address, which a thief may have begun.
+  /// Revokes the device of the session, removes the passkeys that the device has added since the session began,
+  /// and ends visits of browsers and the request for another address, which a thief may have begun.
   ///
   /// The link of a session revokes its device once: whoever has read the mail must not sign the owner
-  /// out again and again.
+  /// out again and again. Afterward it only removes passkeys that the session itself has added.
   ///
-  /// - Parameter passkeyID: nil if the link is not about a passkey.
+  /// - Parameter passkeyID: the only passkey that the link removes: the others have mails of their own; nil if the
+  ///   link is not about a passkey.
   package func endNoted(_ id: String, passkeyID: String?) throws -> EndedSession {
     try records.transaction { transaction in
-      let found = try transaction.connection.row(
-        """
-        SELECT d.id, d.account_id,
-          d.revoked_at IS NULL AND NOT s.end_reason <=> 'device_revoked'
-        FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ? FOR UPDATE
-        """,
-        [.text(id)]
-      ) { row in (device: row.text(0), account: row.text(1), isSignedIn: row.boolean(2)) }
-      guard let found else { return EndedSession(device: false, passkey: false) }
-      let isRemoved = try passkeyID.map {
-        try transaction.passkeys.remove($0, of: found.account, by: found.device)
-      }
-      let ended = EndedSession(device: found.isSignedIn, passkey: isRemoved ?? false)
-      guard ended.device || ended.passkey else { return ended }
-      if ended.device {
-        try transaction.devices.revoke(found.device, because: .deviceRevoked)
-        try transaction.sessions.noteRevocation(of: id)
-        try transaction.audit.write(
-          .deviceRevoked, account: found.account, device: found.device,
-          detail: "by the link in a mail")
-      }
-      try transaction.visits.endAll(of: found.account)
-      try transaction.addressChanges.withdraw(of: found.account)
-      return ended
+      try transaction.sessions.endNoted(id, passkeyID: passkeyID)
     }
   }
 }
 
 extension SessionStatements {
+  /// ``Sessions/endNoted(_:passkeyID:)``
+  func endNoted(_ id: String, passkeyID: String?) throws(DatabaseError) -> EndedSession {
+    let found = try transaction.connection.row(
+      """
+      SELECT d.id, d.account_id,
+        d.revoked_at IS NULL AND NOT s.end_reason <=> 'device_revoked'
+      FROM sessions s JOIN devices d ON d.id = s.device_id WHERE s.id = ? FOR UPDATE
+      """,
+      [.text(id)]
+    ) { row in (device: row.text(0), account: row.text(1), isSignedIn: row.boolean(2)) }
+    guard let found else { return EndedSession(device: false, passkey: false) }
+    let passkeys =
+      if let passkeyID { [passkeyID] } else {
+        try passkeys(addedSince: id, byOthers: found.isSignedIn)
+      }
+    var isRemoved = false
+    for passkey in passkeys
+    where try transaction.passkeys.remove(passkey, of: found.account, by: found.device) {
+      isRemoved = true
+    }
+    let ended = EndedSession(device: found.isSignedIn, passkey: isRemoved)
+    guard ended.device || ended.passkey else { return ended }
+    if ended.device {
+      try transaction.devices.revoke(found.device, because: .deviceRevoked)
+      try noteRevocation(of: id)
+      try transaction.audit.write(
+        .deviceRevoked, account: found.account, device: found.device,
+        detail: "by the link in a mail")
+    }
+    try transaction.visits.endAll(of: found.account)
+    try transaction.addressChanges.withdraw(of: found.account)
+    return ended
+  }
+
+  /// The passkeys that a session has added.
+  ///
+  /// - Parameter byOthers: whether later sessions of its device count too.
+  private func passkeys(
+    addedSince id: String, byOthers: Bool
+  ) throws(DatabaseError) -> [String] {
+    try transaction.connection.rows(
+      """
+      SELECT p.id FROM sessions s JOIN devices d ON d.id = s.device_id
+      STRAIGHT_JOIN passkeys p ON p.account_id = d.account_id AND p.created_at >= s.created_at
+      STRAIGHT_JOIN sessions t ON t.id = p.session_id AND t.device_id = d.id
+      WHERE s.id = ? AND (t.id = s.id OR ?) FOR UPDATE
+      """,
+      [.text(id), .boolean(byOthers)]
+    ) { row in row.text(0) }
+  }
+
   /// Marks a session whose device was revoked by its link, also if the session had ended before.
   fileprivate func noteRevocation(of id: String) throws(DatabaseError) {
     _ = try transaction.connection.execute(

@@ -167,6 +167,20 @@ struct SessionStatements: ~Copyable {
     ) { row in row.boolean(0) } ?? false
   }
 
+  /// Whether the caller shows a fresh proof on this device that is later than the first proof of the account's
+  /// address, or a trusted credential.
+  func hasProofSinceAddress(_ caller: Caller) throws(DatabaseError) -> Bool {
+    if let hash = caller.credentialHash, try isTrusted(hash, of: caller) { return true }
+    guard try isFreshlyProven(caller) else { return false }
+    return try transaction.connection.row(
+      """
+      SELECT s.proved_at > a.email_verified_at FROM sessions s JOIN devices d ON d.id = s.device_id
+      JOIN accounts a ON a.id = d.account_id WHERE s.id = ? AND a.email_verified_at IS NOT NULL
+      """,
+      [.text(caller.sessionID)]
+    ) { row in row.boolean(0) } ?? false
+  }
+
   /// Rejects callers who may not begin to add a passkey. Callers with a fresh proof may, and so may
   /// the session of a sign-up of the last ten minutes, while the account has no passkey or key.
   ///

@@ -10,6 +10,12 @@ package enum LinkToken {
     /// Parts: the id of an account, and the second of the sign-in: the browsers that had signed in
     /// by then, or soon after, are signed out.
     case browserEnding = "end of all browsers' visits"
+    /// Parts: the id of an account, and the millisecond at which its address was proven: what the account had then
+    /// is removed.
+    case removal = "removal of what opens an account"
+    /// Part: SHA-256 of the token of the link to a new address: the request for that address is
+    /// withdrawn.
+    case withdrawal = "withdrawal of an address"
     /// Parts: the id of an account that has signed in in the browser, a random id, and the second
     /// of its creation. This token is a cookie, not a link.
     case knownBrowser = "known browser"

@@ -13,10 +13,22 @@ package struct MailContent: Sendable, Equatable {
   package var at: Timestamp
   /// Whether the code hands the account over to the person who types it, see ``AddressProofs``.
   package var handsOver: Bool
+  /// What opens the account, without names, which whoever added it has chosen. At most 30: the sealed value must fit.
+  package var access: [Access]
+
+  package struct Access: Sendable, Equatable {
+    package let kind: AccountAccess.Kind
+    package let since: Timestamp
+
+    package init(kind: AccountAccess.Kind, since: Timestamp) {
+      self.kind = kind
+      self.since = since
+    }
+  }
 
   package init(
     secret: String, language: Language, device: String, address: String, at: Timestamp,
-    handsOver: Bool = false
+    handsOver: Bool = false, access: [Access] = []
   ) {
     self.secret = secret
     self.language = language
@@ -24,6 +36,7 @@ package struct MailContent: Sendable, Equatable {
     self.address = address
     self.at = at
     self.handsOver = handsOver
+    self.access = Array(access.prefix(30))
   }
 
   /// - Returns: nil unless `bytes` have the form that ``json`` makes.
@@ -47,9 +60,12 @@ package struct MailContent: Sendable, Equatable {
       let device = texts["device"], let address = texts["address"],
       let at = milliseconds.flatMap({ Timestamp(givenMilliseconds: $0) })
     else { return nil }
+    let items = (texts["access"] ?? "").split(separator: ",")
+    let access = items.compactMap { Access(String($0)) }
+    guard access.count == items.count else { return nil }
     self.init(
       secret: secret, language: language, device: device, address: address,
-      at: at, handsOver: texts["handsOver"] == "yes")
+      at: at, handsOver: texts["handsOver"] == "yes", access: access)
   }
 
   package var json: [UInt8] {
@@ -60,6 +76,20 @@ package struct MailContent: Sendable, Equatable {
       json.member("address", address)
       json.member("at", at.milliseconds)
       if handsOver { json.member("handsOver", "yes") }
+      if !access.isEmpty { json.member("access", access.map(\.text).joined(separator: ",")) }
     }
+  }
+}
+
+extension MailContent.Access {
+  /// A word and the milliseconds, with a blank between.
+  fileprivate var text: String { "\(kind.rawValue) \(since.milliseconds)" }
+
+  fileprivate init?(_ text: String) {
+    let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard parts.count == 2, let kind = AccountAccess.Kind(rawValue: String(parts[0])),
+      let since = Int64(parts[1]).flatMap({ Timestamp(givenMilliseconds: $0) })
+    else { return nil }
+    self.init(kind: kind, since: since)
   }
 }

@@ -44,6 +44,10 @@ package enum MailKind: String, Sendable, CaseIterable {
   case refreshReused = "refresh_reused"
   /// Asks at the new address whether the account is to get it.
   case addressChange = "address_change"
+  /// Lists what opens an account whose address was just proven.
+  case addressProven = "address_proven"
+  /// Tells the present address that another one was asked for.
+  case addressChangeBegun = "address_change_begun"
   /// Tells the old address that another address has replaced it.
   case addressChanged = "address_changed"
   case deviceRenewed = "device_renewed"
@@ -65,7 +69,7 @@ package enum MailKind: String, Sendable, CaseIterable {
     case .accountDeleted: true
     case .loginCode, .emailConfirmation, .newDevice, .passkeyAdded, .biometricKeyAdded,
       .refreshReused, .deviceRenewed, .browserSignedIn, .keysRemoved, .accountBanned,
-      .accountUnbanned:
+      .accountUnbanned, .addressChangeBegun, .addressProven:
       false
     }
   }

@@ -57,7 +57,8 @@ extension Payments {
         let key = try transaction.biometrics.keys(on: clientDeviceID)
           .first(where: { $0.deviceID == session.deviceID })
       else { throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(.unknownKey)) }
-      guard try key.isTrusted(at: transaction.now) || transaction.sessions.hasFreshProof(caller)
+      guard
+        try key.isTrusted(at: transaction.now) || transaction.sessions.hasProofSinceAddress(caller)
       else {
         throw RolledBack(outcome: PaymentTry<SignatureTry>.refused(.keyTooNew))
       }

@@ -66,7 +66,7 @@ import Testing
 
   /// Names of texts that are the same in two languages.
   private static let shared: Set = [
-    "page.minutes.one", "page.minutes.other", "page.ahead", "account.notSignedIn",
+    "page.minutes.one", "page.minutes.other", "page.ahead", "account.notSignedIn", "link.passkey",
   ]
 
   @Test(arguments: others)

@@ -94,21 +94,21 @@ CREATE TABLE IF NOT EXISTS devices (
 
 CREATE TABLE IF NOT EXISTS device_registrations (
   client_device_id      VARCHAR(128) NOT NULL,
-  address               VARCHAR(45) NOT NULL COMMENT 'of the caller: a stranger who knows the id replaces only the row of their own address',
+  address               VARCHAR(45) NOT NULL COMMENT 'of the caller',
   name                  VARCHAR(200) NOT NULL,
   platform              ENUM('ios', 'android', 'macos') NOT NULL,
   push_token            VARCHAR(512) NULL,
   credential_hash       BINARY(32) NOT NULL COMMENT 'SHA-256 of the device credential',
   credential_expires_at DATETIME(3) NOT NULL COMMENT 'UTC',
   registered_at         DATETIME(3) NOT NULL COMMENT 'UTC',
-  PRIMARY KEY (client_device_id, address),
-  UNIQUE KEY device_registrations_credential (credential_hash),
+  PRIMARY KEY (credential_hash),
   KEY device_registrations_expiry (credential_expires_at),
+  KEY device_registrations_phone (client_device_id, address, registered_at),
   CONSTRAINT device_registrations_id_not_empty CHECK (CHAR_LENGTH(client_device_id) > 0),
   CONSTRAINT device_registrations_name_not_empty CHECK (CHAR_LENGTH(name) > 0),
   CONSTRAINT device_registrations_push_token_form CHECK (push_token REGEXP '^[A-Za-z0-9:_.-]{20,512}\\z')
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
-  COMMENT='Devices that have not signed in yet; the next sign-in turns one into a device of the account';
+  COMMENT='Devices that have not signed in yet; a sign-in that shows the credential turns one into a device of the account';
 
 CREATE TABLE IF NOT EXISTS sessions (
   id         UUID NOT NULL PRIMARY KEY COMMENT 'sid of the access token; one sign-in, one family of refresh tokens',
@@ -195,6 +195,7 @@ CREATE TABLE IF NOT EXISTS passkeys (
   created_at         DATETIME(3) NOT NULL COMMENT 'UTC',
   last_used_at       DATETIME(3) NULL COMMENT 'UTC; last sign-in or payment',
   uses               BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'sign-ins and payments; each changes the row, also where the authenticator does not count',
+  session_id         UUID NULL COMMENT 'in which it was added; the link of that session in a mail removes it; none: before version 3',
   UNIQUE KEY passkeys_credential (credential_id),
   KEY passkeys_account (account_id),
   CONSTRAINT passkeys_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
@@ -226,6 +227,7 @@ CREATE TABLE IF NOT EXISTS address_changes (
   email      VARCHAR(254) NOT NULL COMMENT 'the address that is wanted; lower case; may be that of another account, which then keeps it',
   token_hash BINARY(32) NOT NULL COMMENT 'SHA-256 of the token in the mailed link; the row is deleted when it is used',
   expires_at DATETIME(3) NOT NULL COMMENT 'UTC',
+  session_id UUID NULL COMMENT 'that asked: the wish ends with it; none: a browser asked',
   UNIQUE KEY address_changes_token (token_hash),
   KEY address_changes_expiry (expires_at),
   CONSTRAINT address_changes_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE,
@@ -734,9 +736,10 @@ CREATE TABLE IF NOT EXISTS outbox (
   id          UUID NOT NULL PRIMARY KEY,
   kind        ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
                    'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
-                   'browser_signed_in', 'keys_removed', 'account_banned', 'account_unbanned') NOT NULL,
+                   'browser_signed_in', 'keys_removed', 'account_banned', 'account_unbanned',
+                   'address_change_begun', 'address_proven') NOT NULL,
   recipient   VARCHAR(254) NOT NULL COMMENT 'e-mail address',
-  sealed      VARCHAR(1000) NULL COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
+  sealed      VARCHAR(2000) NULL COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
   state       ENUM('open', 'delivered', 'dead', 'suppressed') NOT NULL DEFAULT 'open'
               COMMENT 'suppressed: not sent, because no account has this address; dead: given up, see reason',
   due_at      DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)
@@ -1059,7 +1062,8 @@ IF @found < 2 THEN
   ALTER TABLE ogs_games MODIFY current_player BIGINT UNSIGNED NOT NULL
     COMMENT 'who must act; while stones are removed, the user until they accept; 0: no player', ALGORITHM = INSTANT;
 END IF //
--- Version 3: refresh tokens have branches, and credentials of devices can be made again.
+-- Version 3: refresh tokens have branches, credentials of devices can be made again, registrations of a phone are kept beside
+-- each other, and a change of address ends with its session.
 IF @found < 3 THEN
   ALTER TABLE sessions
     ADD COLUMN IF NOT EXISTS branch INT UNSIGNED NOT NULL DEFAULT 0
@@ -1099,6 +1103,30 @@ IF @found < 3 THEN
     ADD COLUMN IF NOT EXISTS old_credential_expires_at DATETIME(3) NULL COMMENT 'UTC' AFTER old_credential_hash,
     ADD COLUMN IF NOT EXISTS old_credential_trusted_at DATETIME(3) NULL COMMENT 'UTC; as credential_trusted_at'
       AFTER old_credential_expires_at,
+    ALGORITHM = INSTANT;
+  -- Several registrations of a phone from one address: nobody replaces that of another person there.
+  ALTER TABLE device_registrations
+    MODIFY address VARCHAR(45) NOT NULL COMMENT 'of the caller',
+    DROP PRIMARY KEY,
+    DROP KEY IF EXISTS device_registrations_credential,
+    ADD PRIMARY KEY (credential_hash),
+    ADD KEY IF NOT EXISTS device_registrations_phone (client_device_id, address, registered_at),
+    COMMENT = 'Devices that have not signed in yet; a sign-in that shows the credential turns one into a device of the account',
+    ALGORITHM = INPLACE, LOCK = NONE;
+  ALTER TABLE passkeys
+    ADD COLUMN IF NOT EXISTS session_id UUID NULL
+      COMMENT 'in which it was added; the link of that session in a mail removes it; none: before version 3',
+    ALGORITHM = INSTANT;
+  ALTER TABLE address_changes
+    ADD COLUMN IF NOT EXISTS session_id UUID NULL COMMENT 'that asked: the wish ends with it; none: a browser asked',
+    ALGORITHM = INSTANT;
+  ALTER TABLE outbox
+    MODIFY kind ENUM('login_code', 'email_confirmation', 'new_device', 'passkey_added', 'biometric_key_added',
+                     'refresh_reused', 'address_change', 'address_changed', 'device_renewed', 'account_deleted',
+                     'browser_signed_in', 'keys_removed', 'account_banned', 'account_unbanned',
+                     'address_change_begun', 'address_proven') NOT NULL,
+    MODIFY sealed VARCHAR(2000) NULL
+      COMMENT 'secret part of the message, sealed for the companion alone; deleted when the row is closed',
     ALGORITHM = INSTANT;
 END IF //
 DELIMITER ;
@@ -1380,7 +1408,7 @@ GRANT SELECT (id, email, cards_version, email_verified_at, created_at, created_f
 GRANT SELECT (id, account_id, client_device_id, platform, created_at, last_used_at, revoked_at),
   UPDATE (credential_hash, credential_expires_at, credential_trusted_at, old_credential_hash, old_credential_expires_at,
     old_credential_trusted_at) ON devices TO companion;
-GRANT SELECT (client_device_id, address, credential_expires_at), DELETE ON device_registrations TO companion;
+GRANT SELECT (client_device_id, address, push_token, credential_expires_at), DELETE ON device_registrations TO companion;
 GRANT SELECT (id, device_id, created_at, rotated_at, expires_at, ended_at), UPDATE (ended_at, end_reason), DELETE
   ON sessions TO companion;
 GRANT SELECT (email, client_device_id, asked_by, expires_at, spent_at),
@@ -1440,7 +1468,7 @@ GRANT SELECT, INSERT, UPDATE ON card_tokens TO responder;
 GRANT SELECT, INSERT, UPDATE ON banks TO companion;
 GRANT SELECT, INSERT, UPDATE ON enrollments TO companion;
 GRANT SELECT, INSERT, UPDATE ON cards TO companion;
-GRANT SELECT (id, nonce_hash, verifier, account_id, bsim_id, expires_at, result), UPDATE (result), DELETE
+GRANT SELECT (id, nonce_hash, verifier, account_id, session_id, bsim_id, expires_at, result), UPDATE (result), DELETE
   ON enrollment_states TO companion;
 GRANT SELECT (id, name, api_key_prefix, created_at, revoked_at, return_origins, largest_amount, hourly_requests, webhook_url,
               webhook_secret, old_webhook_secret, old_webhook_secret_until),

@@ -122,6 +122,15 @@ extension LinkTexts {
     passkeyRemoved: "The passkey is removed.",
     browsersOut: "The browsers are signed out.",
     watchYourMail: "If you do not know who it was, make sure that nobody else reads your mail.",
+    keepAddress: "Keep the present address",
+    askerGoesToo: "Otherwise the device or browser that asked is signed out too.",
+    addressStays: "The address stays as it is.",
+    hasAccess: "These can use the account by now:",
+    biometricKey: "Face or fingerprint", passkey: "Passkey", removeAll: "Remove all of them",
+    allGo: """
+      Otherwise all of them are removed, and the devices are signed out. Afterward, sign in again with a code.
+      """,
+    allRemoved: "All of them are removed.",
     nothingToEnd: "Nothing to end",
     outAlready: "It is signed out already, or the account no longer exists.")
 }

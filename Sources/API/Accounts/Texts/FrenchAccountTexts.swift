@@ -130,6 +130,15 @@ extension LinkTexts {
     watchYourMail: """
       Si vous ne savez pas qui c’était, assurez-vous que personne d’autre ne lit vos e-mails.
       """,
+    keepAddress: "Garder l’adresse actuelle",
+    askerGoesToo: "Sinon, l’appareil ou le navigateur qui l’a demandé est déconnecté aussi.",
+    addressStays: "L’adresse reste inchangée.",
+    hasAccess: "Voici ce qui peut utiliser le compte à présent :",
+    biometricKey: "Visage ou empreinte", passkey: "Clé d’accès", removeAll: "Tout retirer",
+    allGo: """
+      Sinon, tout est retiré et les appareils sont déconnectés. Reconnectez-vous ensuite avec un code.
+      """,
+    allRemoved: "Tout est retiré.",
     nothingToEnd: "Rien à terminer",
     outAlready: "La connexion est déjà terminée, ou le compte n’existe plus.")
 }

@@ -139,6 +139,15 @@ extension LinkTexts {
     watchYourMail: """
       Wenn Sie nicht wissen, wer es war, sorgen Sie dafür, dass niemand sonst Ihre E-Mails liest.
       """,
+    keepAddress: "Die jetzige Adresse behalten",
+    askerGoesToo: "Sonst wird auch das Gerät oder der Browser abgemeldet, der danach gefragt hat.",
+    addressStays: "Die Adresse bleibt, wie sie ist.",
+    hasAccess: "Damit kann das Konto bisher benutzt werden:",
+    biometricKey: "Gesicht oder Finger", passkey: "Passkey", removeAll: "Alle entfernen",
+    allGo: """
+      Sonst werden sie alle entfernt und die Geräte abgemeldet. Melden Sie sich danach mit einem Code neu an.
+      """,
+    allRemoved: "Alle sind entfernt.",
     nothingToEnd: "Nichts zu beenden",
     outAlready: "Die Anmeldung ist schon beendet, oder das Konto gibt es nicht mehr.")
 }

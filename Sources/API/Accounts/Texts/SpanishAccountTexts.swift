@@ -125,6 +125,15 @@ extension LinkTexts {
     passkeyRemoved: "La clave de acceso se ha quitado.",
     browsersOut: "Se ha cerrado la sesión en los navegadores.",
     watchYourMail: "Si no sabe quién fue, asegúrese de que nadie más lea su correo.",
+    keepAddress: "Conservar la dirección actual",
+    askerGoesToo: "Si no, también se cierra la sesión del dispositivo o navegador que lo pidió.",
+    addressStays: "La dirección se queda como está.",
+    hasAccess: "Con esto se puede usar la cuenta hasta ahora:",
+    biometricKey: "Rostro o huella", passkey: "Clave de acceso", removeAll: "Quitarlos todos",
+    allGo: """
+      Si no, se quitan todos y se cierra la sesión de los dispositivos. Después, vuelva a entrar con un código.
+      """,
+    allRemoved: "Se han quitado todos.",
     nothingToEnd: "Nada que terminar",
     outAlready: "La sesión ya está cerrada, o la cuenta ya no existe.")
 }

@@ -41,6 +41,12 @@ extension MailTexts {
       this page within a day. If it was not you, you need not do anything: the address is not \
       used then.
       """),
+    addressChangeBegun: Text(
+      "Another e-mail address was asked for",
+      """
+      Somebody who is signed in to your account wants it to have another e-mail address. It gets that \
+      address when somebody says yes there, within a day. Codes and messages then go there.
+      """),
     addressChanged: Text(
       "Your account has a new e-mail address",
       """
@@ -83,6 +89,11 @@ extension MailTexts {
       The people who run this site have opened your account again. You can sign in as before, and \
       everything in it is still there.
       """),
+    addressProven: Text(
+      "Your address is confirmed",
+      "Your e-mail address is confirmed. These can use your account:"),
+    removeAll: "If you do not know one of them, remove all of them here, and sign in again:",
+    biometricKey: "Face or fingerprint", passkey: "Passkey",
     ifItWasNotYou: "If it was not you, undo it here:",
     device: "Device", address: "From", time: "When")
 }

@@ -43,6 +43,12 @@ extension MailTexts {
       confirmez-le sur cette page dans la journée. Sinon, vous n’avez rien à faire : l’adresse \
       ne sera pas utilisée.
       """),
+    addressChangeBegun: Text(
+      "Une autre adresse e-mail a été demandée",
+      """
+      Quelqu’un qui est connecté à votre compte veut lui donner une autre adresse e-mail. Le compte la \
+      reçoit si quelqu’un l’accepte à cette adresse dans la journée. Les codes et les messages y seront alors envoyés.
+      """),
     addressChanged: Text(
       "Votre compte a une nouvelle adresse e-mail",
       """
@@ -86,6 +92,12 @@ extension MailTexts {
       Les responsables de ce site ont débloqué votre compte. Vous pouvez vous connecter comme avant, et \
       tout y est encore.
       """),
+    addressProven: Text(
+      "Votre adresse est confirmée",
+      "Votre adresse e-mail est confirmée. Voici ce qui peut utiliser votre compte :"),
+    removeAll:
+      "Si vous ne connaissez pas l’un d’eux, retirez-les tous ici, puis reconnectez-vous :",
+    biometricKey: "Visage ou empreinte", passkey: "Clé d’accès",
     ifItWasNotYou: "Si ce n’était pas vous, annulez-le ici :",
     device: "Appareil", address: "Depuis", time: "Quand")
 }

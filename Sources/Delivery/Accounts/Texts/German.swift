@@ -44,6 +44,12 @@ extension MailTexts {
       bestätigen Sie es innerhalb eines Tages auf dieser Seite. Wenn nicht, müssen Sie nichts \
       tun: Die Adresse wird dann nicht benutzt.
       """),
+    addressChangeBegun: Text(
+      "Eine andere E-Mail-Adresse wurde verlangt",
+      """
+      Jemand, der bei Ihrem Konto angemeldet ist, möchte ihm eine andere E-Mail-Adresse geben. Das Konto \
+      bekommt sie, wenn dort innerhalb eines Tages jemand zustimmt. Codes und Nachrichten gehen dann dorthin.
+      """),
     addressChanged: Text(
       "Ihr Konto hat eine neue E-Mail-Adresse",
       """
@@ -87,6 +93,11 @@ extension MailTexts {
       Die Betreiber dieser Seite haben die Sperre Ihres Kontos aufgehoben. Sie können sich wie zuvor \
       anmelden, und alles ist noch da.
       """),
+    addressProven: Text(
+      "Ihre Adresse ist bestätigt",
+      "Ihre E-Mail-Adresse ist bestätigt. Damit kann Ihr Konto benutzt werden:"),
+    removeAll: "Wenn Sie eines davon nicht kennen, entfernen Sie hier alle und melden sich neu an:",
+    biometricKey: "Gesicht oder Fingerabdruck", passkey: "Passkey",
     ifItWasNotYou: "Wenn Sie das nicht waren, machen Sie es hier rückgängig:",
     device: "Gerät", address: "Von", time: "Wann")
 }

@@ -42,6 +42,12 @@ extension MailTexts {
       esta página en el plazo de un día. Si no, no tiene que hacer nada: la dirección no se \
       usará.
       """),
+    addressChangeBegun: Text(
+      "Se ha pedido otra dirección de correo",
+      """
+      Alguien que ha entrado en su cuenta quiere darle otra dirección de correo. La cuenta la recibe si \
+      alguien lo acepta en esa dirección en el plazo de un día. Los códigos y mensajes irán entonces allí.
+      """),
     addressChanged: Text(
       "Su cuenta tiene una nueva dirección de correo",
       """
@@ -82,6 +88,11 @@ extension MailTexts {
       """
       Quien lleva este sitio ha desbloqueado su cuenta. Puede entrar como antes, y todo sigue ahí.
       """),
+    addressProven: Text(
+      "Su dirección está confirmada",
+      "Su dirección de correo está confirmada. Con esto se puede usar su cuenta:"),
+    removeAll: "Si no conoce alguno, quítelos todos aquí y vuelva a entrar:",
+    biometricKey: "Rostro o huella", passkey: "Clave de acceso",
     ifItWasNotYou: "Si no fue usted, deshágalo aquí:",
     device: "Dispositivo", address: "Desde", time: "Cuándo")
 }
