@@ -4,6 +4,10 @@ import MariaDB
 /// deletes with the account: codes, counts of limits, registrations, challenges, and APNs hosts of
 /// push tokens.
 ///
+/// The id of a phone is not secret, so a row that only names the phone may be another person's. A row
+/// is the account's own if it has the account's address or push token, or if its caller showed the
+/// credential of the account's device.
+///
 /// Some rows the responder may not delete: it overwrites the names in them, and the purge deletes
 /// them later. Rows are read first and then changed one by one, by key: ranges would lock the gaps
 /// between them.
@@ -23,7 +27,6 @@ struct AccountTraceStatements: ~Copyable {
         SELECT c.email FROM address_changes c
         WHERE c.account_id = ? AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.email = c.email)
         """, [.text(id)])
-    for phone in try phonesOfNobodyElse(than: id) { try erase(ofPhone: phone) }
     let devices = try column("SELECT id FROM devices WHERE account_id = ?", [.text(id)])
     for device in devices {
       try eraseChallenges(ofDevice: device)
@@ -50,31 +53,6 @@ struct AccountTraceStatements: ~Copyable {
     for token in tokens {
       _ = try transaction.connection.execute(
         "DELETE FROM hosts_of_no_device WHERE token = ?", [.text(token)])
-    }
-  }
-
-  /// The phones that only this account uses.
-  private func phonesOfNobodyElse(than account: String) throws(DatabaseError) -> [String] {
-    try column(
-      """
-      SELECT d.client_device_id FROM devices d WHERE d.account_id = ? AND NOT EXISTS
-        (SELECT 1 FROM devices o WHERE o.client_device_id = d.client_device_id
-          AND o.account_id <> d.account_id)
-      """, [.text(account)])
-  }
-
-  private func erase(ofPhone phone: String) throws(DatabaseError) {
-    let phone = Parameter.text(phone)
-    for code in try codes(
-      "SELECT email, client_device_id, asked_by FROM login_codes WHERE client_device_id = ?",
-      [phone])
-    {
-      try erase(code)
-    }
-    for hash in try hashes(
-      "SELECT challenge_hash FROM phone_challenges WHERE client_device_id = ?", [phone])
-    {
-      try eraseChallenge(hash)
     }
   }
 
