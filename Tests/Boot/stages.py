@@ -120,7 +120,8 @@ def install(site):
 
 def limits_connections(site):
     """The kernel limits connections, as the install page has said."""
-    site.machine.run("systemctl is-active switchboard-connections && nft list table inet switchboard")
+    site.wait("the rules for connections", lambda: site.machine.status(
+        "systemctl is-active switchboard-connections && nft list table inet switchboard") == 0)
     checked = site.machine.run("switchboard check")
     assert "ok       the kernel limits the connections" in checked, checked
 

@@ -8,7 +8,8 @@ import Testing
     "responder/switchboard-responder.service", "responder/switchboard-responder.socket",
     "companion/switchboard-companion.service", "companion/switchboard-companion.socket",
     "companion/switchboard-companion.timer", "companion/switchboard-failure@.service",
-    "companion/switchboard-connections.service", "relay/switchboard-relay.service",
+    "companion/switchboard-connections.service",
+    "companion/switchboard-connections-again.service", "relay/switchboard-relay.service",
     "relay/switchboard-relay.socket",
   ]
 
