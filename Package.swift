@@ -121,9 +121,10 @@ let package = Package(
       ],
       path: "Sources/companion",
       exclude: [
-        "backup", "backup.sh", "environment-companion", "environment.sh", "failure-mail",
-        "monitoring", "restore", "setup", "setup.sh", "switchboard", "switchboard-failure@.service",
-        "switchboard.sysusers",
+        "backup", "backup.sh", "connections.nft", "environment-companion", "environment.sh",
+        "failure-mail", "limit-connections", "monitoring", "restore", "setup", "setup.sh", "switchboard",
+        "switchboard-connections-again.service", "switchboard-connections.service",
+        "switchboard-failure@.service", "switchboard.sysusers",
       ] + ["service", "socket", "timer"].map { "switchboard-companion.\($0)" },
       swiftSettings: settings, linkerSettings: linking),
 

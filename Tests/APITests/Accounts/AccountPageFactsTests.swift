@@ -40,16 +40,16 @@ import Testing
   }
 
   /// One more than the page shows. The download has them all.
-  @Test func thePageShowsFiftyItemsAndTheDownloadAll() throws {
+  @Test func thePageShowsSixtyItemsAndTheDownloadAll() throws {
     try withVisitor { site, ann, visitor in
       site.sql(
         """
         INSERT INTO passkeys (id, account_id, credential_id, public_key, sign_count, is_backup_eligible, is_backed_up, name,
             created_at)
-          SELECT UUID(), '\(ann.accountID)', seq, 'p', 7, TRUE, TRUE, CONCAT('Key ', seq), '2026-11-01' FROM seq_1_to_51;
+          SELECT UUID(), '\(ann.accountID)', seq, 'p', 7, TRUE, TRUE, CONCAT('Key ', seq), '2026-11-01' FROM seq_1_to_61;
         """)
-      #expect(visitor.open().text.matches(of: /<bdi>Key \d+<\/bdi>/).count == 50)
-      #expect((visitor.open("/account/export")["passkeys"] as? [Any])?.count == 51)
+      #expect(visitor.open().text.matches(of: /<bdi>Key \d+<\/bdi>/).count == 60)
+      #expect((visitor.open("/account/export")["passkeys"] as? [Any])?.count == 61)
     }
   }
 
