@@ -122,8 +122,8 @@ let package = Package(
       path: "Sources/companion",
       exclude: [
         "backup", "backup.sh", "connections.nft", "environment-companion", "environment.sh",
-        "failure-mail", "limit-connections", "monitoring", "restore", "setup", "setup.sh", "switchboard",
-        "switchboard-connections-again.service", "switchboard-connections.service",
+        "failure-mail", "limit-connections", "monitoring", "restore", "setup", "setup.sh",
+        "switchboard", "switchboard-connections-again.service", "switchboard-connections.service",
         "switchboard-failure@.service", "switchboard.sysusers",
       ] + ["service", "socket", "timer"].map { "switchboard-companion.\($0)" },
       swiftSettings: settings, linkerSettings: linking),

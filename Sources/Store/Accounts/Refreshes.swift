@@ -55,6 +55,7 @@ extension Sessions {
           detail: "another call has just refreshed")
         return .tooLate
       case .reused:
+        try statements.lock(family)
         try statements.endCopied(
           family.id, of: family.deviceID, account: family.accountID,
           detail: "generation \(place.generation) of \(family.newest.generation)")
@@ -175,9 +176,28 @@ struct RefreshStatements: ~Copyable {
       rotatedAt: transaction.now, expiresAt: expiresAt)
   }
 
+  /// Locks a family as it was read, so that what is decided of it is still true.
+  ///
+  /// - Throws: ``LostRace``.
+  fileprivate func lock(_ family: Family) throws {
+    let isSame = try transaction.connection.row(
+      """
+      SELECT TRUE FROM sessions
+      WHERE id = ? AND generation = ? AND branch = ? AND ended_at IS NULL FOR UPDATE
+      """,
+      [
+        .text(family.id), .integer(family.newest.generation), .integer(family.newest.branch),
+      ]
+    ) { row in row.boolean(0) }
+    guard isSame == true else { throw LostRace() }
+  }
+
   /// Gives out the newest refresh token again, which from now on counts as given out now: calls that an app makes
   /// at once may come just before and just after the end of the time for them.
-  fileprivate func answerAgain(_ family: Family) throws(DatabaseError) -> Session {
+  ///
+  /// - Throws: ``LostRace``.
+  fileprivate func answerAgain(_ family: Family) throws -> Session {
+    try lock(family)
     _ = try transaction.connection.execute(
       "UPDATE sessions SET answered_at = ? WHERE id = ? AND generation = ? AND branch = ?",
       [

@@ -67,6 +67,7 @@ package struct PairedDevices: Sendable {
           .refreshRefused, device: id, detail: "another call has just refreshed")
         return .tooLate
       case .reused:
+        try statements.lock(device, at: newest)
         _ = try statements.end(id, because: .reuse)
         return .dead
       }
@@ -218,10 +219,27 @@ struct PairedDeviceStatements: ~Copyable {
       expiresAt: expiresAt)
   }
 
+  /// Locks a pairing as it was read.
+  ///
+  /// - Throws: ``LostRace``.
+  fileprivate func lock(_ device: PairedDevice, at newest: NewestTokens) throws {
+    let isSame = try transaction.connection.row(
+      """
+      SELECT TRUE FROM pairings
+      WHERE id = ? AND generation = ? AND branch = ? AND ended_at IS NULL FOR UPDATE
+      """,
+      [.text(device.id), .integer(newest.generation), .integer(newest.branch)]
+    ) { row in row.boolean(0) }
+    guard isSame == true else { throw LostRace() }
+  }
+
   /// Gives out the newest refresh token again, as sessions do.
+  ///
+  /// - Throws: ``LostRace``.
   fileprivate func answerAgain(
     _ device: PairedDevice, at newest: NewestTokens
-  ) throws(DatabaseError) -> PairedDevice {
+  ) throws -> PairedDevice {
+    try lock(device, at: newest)
     _ = try transaction.connection.execute(
       "UPDATE pairings SET answered_at = ? WHERE id = ? AND generation = ? AND branch = ?",
       [

@@ -67,8 +67,8 @@ import Testing
   @Test func aRegistrationWithAPushTokenOfTheAccountGoes() throws {
     try withApplication { site in
       try site.registerDevice("device-1", pushToken: pushTokenText(), address: Self.stranger)
-      try site.registerDevice("device-1", pushToken: pushTokenText())
-      let ann = try site.signUp()
+      let credential = try site.registerDevice("device-1", pushToken: pushTokenText())
+      let ann = try site.signUp(credential: credential)
       #expect(site.count("device_registrations") == 1)
       #expect(site.send("DELETE", AccountPath.account, token: ann.accessToken).status == 200)
       #expect(site.count("device_registrations") == 0)

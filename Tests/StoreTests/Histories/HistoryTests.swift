@@ -67,7 +67,8 @@ import Testing
     PlantedChange(.refreshes, "SET branch = branch + 1,", "SET branch = branch + 2,"),
     PlantedChange(.refreshes, "first_branch = branch, confirmed", "confirmed"),
     PlantedChange(
-      .refreshes, "rotated_at = ?, expires_at = ?\n", "expires_at = ?, rotated_at = ?\n"),
+      .refreshes, "rotated_at = ?, answered_at = NULL, expires_at = ?\n",
+      "expires_at = ?, answered_at = NULL, rotated_at = ?\n"),
   ]
 
   private static let leases = [
