@@ -253,7 +253,7 @@ def purge(site):
     site.machine.run("debconf-set-selections", text="switchboard switchboard/purge boolean true\n")
     site.apt("purge switchboard")
     left = site.machine.run(
-        "nft list tables; find /etc/systemd -name '*switchboard*'; mariadb -N -e \"SHOW DATABASES LIKE 'switchboard%'; SELECT user FROM mysql.user WHERE user LIKE 'switchboard%'\";"
+        "nft list tables; find /etc/systemd -name 'switchboard-connections*'; mariadb -N -e \"SHOW DATABASES LIKE 'switchboard%'; SELECT user FROM mysql.user WHERE user LIKE 'switchboard%'\";"
         "ls -d /etc/switchboard /etc/nginx/switchboard /etc/nginx/sites-*/switchboard* /run/switchboard /var/lib/switchboard"
         " /var/log/nginx/switchboard* 2>/dev/null; systemctl list-units --all --plain --no-legend 'switchboard*'; dpkg-query -W switchboard 2>/dev/null;"
         "grep switchboard /etc/nginx/nginx.conf; nginx -t 2>&1 | grep -v successful | grep -v 'is ok'", check=False)
